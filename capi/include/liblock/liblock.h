@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * liblock: keyed mutual exclusion for the threads of a process, the clients of one Redis server and the clients
+ * of a quorum of servers, through the same calls.
+ *
+ * Conventions, valid for every declaration below:
+ *
+ *  1. Every function that can fail returns a liblock_status; LIBLOCK_OK is 0. A call that fails changes nothing,
+ *     unless its text says otherwise. Statuses in brackets after "Returns" are those a correct program meets;
+ *     any call may also return INVALID_ARGUMENT (a bad pointer, size or value), CLOSED (the context was closed),
+ *     FORKED (the context was opened before fork()), NO_MEMORY and INTERNAL.
+ *  2. Keys, values and names are bytes: a pointer and a size, never NUL-terminated text, never shown to be UTF-8.
+ *  3. `_ms` is milliseconds, `_max` a bound. Options that are LIBLOCK_DEFAULT take the context's default; after
+ *     that zero means zero.
+ *  4. Structs begin with struct_size. The init functions (or INIT macros) set it and fill in the defaults. A struct
+ *     from an older header gets defaults for what it lacks; one from a newer header must end in zeros, else
+ *     UNSUPPORTED. Options and everything they point at are read during the call only.
+ *  5. Every `liblock_result *` may be NULL. A result that is given is always filled in, also by a failing call. Its
+ *     struct_size must be set; one that is smaller than the first published struct is INVALID_ARGUMENT.
+ *  6. Text comes out as with snprintf: at most `size` bytes including a final NUL, the size needed (without the NUL)
+ *     in `*needed`.
+ *  7. Thread-safety: contexts, owners, completion queues, locks and requests may be used by any number of threads
+ *     at once. Infos and cursors belong to one thread at a time. `close` ends everything (calls then answer
+ *     CLOSED); `free` is the last call on an object, after which no thread may use it. Both accept NULL.
+ *  8. Callbacks run on the library's callback thread, or on the caller's loop where one was given: exactly once, with
+ *     no library lock held. What they are given is borrowed until they return. From inside one every call that could
+ *     wait (an acquire whose wait_ms is not 0, wait_…, completions_next with a wait, close) returns WOULD_DEADLOCK.
+ *  9. Nothing here needs a macro: each constant is an enumerator or a plain number that a foreign function interface
+ *     can copy, and each INIT macro has a function beside it.
+ */
+#ifndef LIBLOCK_H
+#define LIBLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "version.h"
+
+#if defined(_WIN32)
+#error "liblock 0.1 supports Linux only (see README, Limits)"
+#endif
+#define LIBLOCK_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------------ version --- */
+
+/* The version of the loaded library as text, such as "0.1.0". Static storage. Since 0.1. */
+LIBLOCK_API const char *liblock_version_string(void);
+/* The same as a number: LIBLOCK_VERSION_NUMBER of the loaded library. Since 0.1. */
+LIBLOCK_API uint32_t liblock_version_number(void);
+
+/* ------------------------------------------------------------------------------------------------- status --- */
+
+typedef int32_t liblock_status;
+
+/* What a status means beyond its name, for liblock_status_is. */
+enum {
+  LIBLOCK_RETRYABLE = 1,  /* the same call may succeed later without any change */
+  LIBLOCK_MAYBE_HELD = 2, /* the lock may be, or may have been, held on a server */
+  LIBLOCK_LOST_LOCK = 4   /* the caller must stop what it does under the lock */
+};
+
+/* X(name, number, predicates, text). Numbers are never reused; new ones are added in the gaps. */
+#define LIBLOCK_STATUS_MAP(X)                                                                                  \
+  X(OK, 0, 0, "success")                                                                                       \
+  X(BUSY, 1, LIBLOCK_RETRYABLE, "held by another; the one permitted attempt failed")                           \
+  X(TIMEOUT, 2, LIBLOCK_RETRYABLE, "wait_ms ended before the lock was granted")                                \
+  X(RETRIES_EXHAUSTED, 3, LIBLOCK_RETRYABLE, "all permitted retries failed")                                   \
+  X(CANCELED, 4, 0, "the request was canceled")                                                                \
+  X(DEADLOCK, 5, LIBLOCK_RETRYABLE, "waiting would close a cycle of owners that wait for each other")          \
+  X(ALREADY_HELD, 6, 0, "the owner holds this key already and on_conflict is FAIL")                            \
+  X(DEQUEUED, 7, LIBLOCK_RETRYABLE, "an administrator removed the request from the wait queue")                \
+  X(TOO_LATE, 8, LIBLOCK_RETRYABLE, "granted with less than min_remaining_ms left; undone")                    \
+  X(NOT_HELD, 20, 0, "not held: released before, or never granted")                                            \
+  X(LOST, 21, LIBLOCK_LOST_LOCK, "the lease ended, or the lock was taken away, before this call")              \
+  X(NOT_OWNER, 22, 0, "held by another owner, or with another value")                                          \
+  X(IN_DOUBT, 30, LIBLOCK_RETRYABLE | LIBLOCK_MAYBE_HELD, "no answer yet; the library goes on")                \
+  X(PARTIAL, 31, LIBLOCK_MAYBE_HELD, "released on fewer nodes than the quorum; the library goes on")           \
+  X(NO_QUORUM, 32, LIBLOCK_RETRYABLE, "fewer nodes answered than the quorum needs")                            \
+  X(QUARANTINED, 33, LIBLOCK_RETRYABLE, "too many nodes are quarantined after a restart")                      \
+  X(NODES_MISMATCH, 34, 0, "the lock is held on another set of nodes")                                         \
+  X(CONNECT, 40, LIBLOCK_RETRYABLE, "the server cannot be reached")                                            \
+  X(AUTH, 41, 0, "the server refused the credentials or the permission")                                       \
+  X(SERVER, 42, LIBLOCK_RETRYABLE, "the server answered with an error")                                        \
+  X(WRONG_TYPE, 43, 0, "the key holds something that is not a lock")                                           \
+  X(READ_ONLY, 44, LIBLOCK_RETRYABLE, "the server is a read-only replica")                                     \
+  X(PROTOCOL, 45, 0, "the server's answer was not understood")                                                 \
+  X(INVALID_ARGUMENT, 60, 0, "an argument is missing, malformed or out of range")                              \
+  X(INVALID_HANDLE, 61, 0, "no such handle in this context")                                                   \
+  X(OPTIONS_MISMATCH, 62, 0, "the named context is open with other options")                                   \
+  X(UNSUPPORTED, 63, 0, "this context, build or version cannot do that")                                       \
+  X(LIMIT, 64, LIBLOCK_RETRYABLE, "a bound set in the options is reached")                                     \
+  X(WOULD_DEADLOCK, 65, 0, "a call that could wait, made from a callback or a loop thread")                    \
+  X(CLOSED, 66, 0, "the context, owner or completion queue is closed")                                         \
+  X(FORKED, 67, 0, "opened before fork(); open a new context in the child")                                    \
+  X(NO_MEMORY, 68, LIBLOCK_RETRYABLE, "out of memory")                                                         \
+  X(INTERNAL, 69, 0, "an unexpected error inside the library")
+
+enum {
+#define LIBLOCK_STATUS_ENUM(name, number, predicates, text) LIBLOCK_##name = number,
+  LIBLOCK_STATUS_MAP(LIBLOCK_STATUS_ENUM)
+#undef LIBLOCK_STATUS_ENUM
+};
+
+/* "TIMEOUT" for LIBLOCK_TIMEOUT; "UNKNOWN" for a number that is no status. Static storage. Since 0.1. */
+LIBLOCK_API const char *liblock_status_name(liblock_status status);
+/* One line of English for a person. Static storage. Since 0.1. */
+LIBLOCK_API const char *liblock_status_text(liblock_status status);
+/* 1 when the status has all the predicates given (LIBLOCK_RETRYABLE …, or-ed), else 0. Since 0.1. */
+LIBLOCK_API int32_t liblock_status_is(liblock_status status, int32_t predicates);
+
+/* ----------------------------------------------------------------------------------------------- handles --- */
+
+typedef struct liblock_context liblock_context;         /* a namespace of keys on one backend */
+typedef struct liblock_owner liblock_owner;             /* an identity that holds and waits */
+typedef struct liblock_completions liblock_completions; /* a queue where ends of requests can be read */
+typedef struct liblock_info liblock_info;               /* a snapshot of one key; owned by who asked for it */
+typedef struct liblock_cursor liblock_cursor;           /* a listing under way; owned by who asked for it */
+
+typedef uint64_t liblock_lock;    /* a granted hold, with a generation; 0 is never valid */
+typedef uint64_t liblock_request; /* a pending asynchronous call, with a generation; 0 is never valid */
+
+typedef struct liblock_bytes {
+  const void *data;
+  size_t size;
+} liblock_bytes;
+
+/* Name and value of one metadata entry. */
+typedef struct liblock_metadata {
+  liblock_bytes name;
+  liblock_bytes value;
+} liblock_metadata;
+
+/* ----------------------------------------------------------------------------------------------- results --- */
+
+enum {
+  LIBLOCK_RESULT_REENTERED = 1, /* shares the hold and token of an earlier acquire of the same owner */
+  LIBLOCK_RESULT_WAITED = 2,    /* was queued before it was granted */
+  LIBLOCK_RESULT_TOOK_OVER = 4  /* ended an overdue lease of a former holder */
+};
+
+typedef struct liblock_result {
+  size_t struct_size;
+  liblock_status status;  /* what the call returned */
+  uint32_t attempts;      /* attempts made: 1 + elapsed retry intervals, where something counts them */
+  uint64_t token;         /* fencing token of the grant, else 0 */
+  int64_t waited_ms;      /* from the call to its end */
+  int64_t remaining_ms;   /* what is left of the lease; -1 = no expiry */
+  int64_t queue_position; /* 0 = next in line, when the wait ended or the request was queued; -1 = not queued */
+  int64_t queue_length;   /* waiters of that key at the same moment; -1 = unknown */
+  uint32_t hold_count;    /* handles that share the hold, this one included */
+  uint32_t flags;         /* LIBLOCK_RESULT_… */
+  uint32_t votes;         /* nodes that granted (1 in local and single-server contexts) */
+  uint32_t nodes;         /* nodes asked */
+  char message[256];      /* cause and cure of a failure, NUL-terminated; empty on success */
+} liblock_result;
+
+/* Prepares a result; struct_size is sizeof(liblock_result) in the caller's header. Never fails: NULL and a size
+ * too small to hold struct_size are ignored. Since 0.1. */
+LIBLOCK_API void liblock_result_init(liblock_result *result, size_t struct_size);
+#define LIBLOCK_RESULT_INIT {sizeof(liblock_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+
+enum {
+  LIBLOCK_KIND_ACQUIRE = 1, /* a request to acquire ended; lock is set when status is OK */
+  LIBLOCK_KIND_RELEASE = 2, /* an asynchronous release ended */
+  LIBLOCK_KIND_LOST = 3,    /* a lock was lost; status LOST, lock says which */
+  LIBLOCK_KIND_WATCH = 4,   /* a watched key was released (status OK) */
+  LIBLOCK_KIND_CLOSE = 5    /* close_async ended */
+};
+
+/* The end of a request, or a notice. Borrowed when given to a callback; copied by liblock_completions_next. */
+typedef struct liblock_completion {
+  size_t struct_size;
+  int32_t kind;
+  liblock_status status;
+  liblock_request request; /* 0 for a notice */
+  liblock_lock lock;       /* 0 = none */
+  uint64_t token;
+  int64_t remaining_ms; /* -1 = no expiry */
+  int64_t waited_ms;
+  void *user_data;
+  const char *message; /* static text */
+} liblock_completion;
+
+typedef void (*liblock_callback)(const liblock_completion *completion, void *user_data);
+
+/* -------------------------------------------------------------------------------------- context, options --- */
+
+#define LIBLOCK_DEFAULT INT64_MIN /* "the default of this context" in every int64_t option */
+
+enum { LIBLOCK_ON_CLOSE_RELEASE = 0, LIBLOCK_ON_CLOSE_LEAVE = 1 };
+
+typedef void (*liblock_open_callback)(liblock_context *context, void *user_data);
+
+/* Of several contexts that open the same `local:NAME`, all must give the same values for the fields marked (table). */
+typedef struct liblock_context_options {
+  size_t struct_size;
+  void *uv_loop;                 /* uv_loop_t* of the caller, or NULL: the library's own thread, started when needed */
+  liblock_open_callback on_open; /* called once per table, on the thread that opens, before open returns */
+  void *on_open_user_data;
+  const void *prefix;           /* (table) put before every key; local "", servers "liblock:" */
+  size_t prefix_size;           /* 0 to 256 bytes; used only when prefix is not NULL */
+  int64_t cleanup_interval_ms;  /* (table) between sweeps for overdue locks; local 300,000; -1 = off; 0 is invalid */
+  int64_t cleanup_batch_size;   /* (table) entries looked at per step of a sweep; local 100; 1 to 65,536 */
+  int64_t max_ttl_ms;           /* (table) longest ttl accepted; local: no bound */
+  int64_t deadlock_detection;   /* (table) 1 = on (default), 0 = off */
+  int64_t deadlock_delay_ms;    /* (table) waiting time before a search; local 1; 0 = before waiting */
+  int64_t locks_max;            /* (table) locks held at once; default 16,777,216; 1 to 67,108,864 */
+  int64_t waiters_max;          /* (table) requests waiting at once; default 1,000,000; 0 to 16,777,216 */
+  int64_t requests_max;         /* asynchronous requests pending at once in this context; default 1,000,000 */
+  int32_t on_close;             /* LIBLOCK_ON_CLOSE_RELEASE (default), or LEAVE: leases run out by themselves */
+  int32_t reserved;             /* 0 */
+} liblock_context_options;
+
+LIBLOCK_API void liblock_context_options_init(liblock_context_options *options, size_t struct_size);
+
+/* Opens a context.
+ *   url      "local:NAME" the same table for everyone in the process who opens this name (1 to 255 bytes);
+ *            "local:" a table of its own. Other schemes: UNSUPPORTED in this version.
+ *   options  NULL = all defaults.
+ *   context  receives the context; the caller ends it by liblock_close and liblock_context_free.
+ * Returns [OK, OPTIONS_MISMATCH, UNSUPPORTED]. With a caller's loop: call on that loop's thread. Since 0.1. */
+LIBLOCK_API liblock_status liblock_open(const char *url, const liblock_context_options *options,
+                                        liblock_context **context, liblock_result *result);
+
+/* Ends everything the context does: pending waits and requests end as CLOSED, locks are released or left (on_close),
+ * owners are closed; returns when no other thread is inside a wait of this context. Callbacks of the ended requests
+ * still come. A second call returns OK. Returns [OK, WOULD_DEADLOCK from inside a callback]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_close(liblock_context *context);
+
+/* The same without waiting; the callback (may be NULL) is the last one of this context. The context may be freed in
+ * it. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_close_async(liblock_context *context, liblock_callback callback, void *user_data);
+
+/* Frees a context; closes it first where that was forgotten. The last call on it. Since 0.1. */
+LIBLOCK_API void liblock_context_free(liblock_context *context);
+
+/* Is the backend there? Local: OK while open. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_ping(liblock_context *context, liblock_result *result);
+
+/* The identity of this context among all instances, as text. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_instance_id(liblock_context *context, char *buffer, size_t size, size_t *needed);
+
+/* ------------------------------------------------------------------------------------------------- owners --- */
+
+/* Passed as `owner`: the calling thread. Its locks are released and its waits end when it exits. */
+#define LIBLOCK_OWNER_THREAD ((liblock_owner *)1)
+
+/* Opens an owner: an identity that may hold a key several times (reentry), takes part in deadlock detection, and can
+ * release by key. `name` (0 to 255 bytes) is shown in listings; names need not be unique, every open is an identity
+ * of its own. Returns [OK, LIMIT]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_owner_open(liblock_context *context, const void *name, size_t name_size,
+                                              liblock_owner **owner, liblock_result *result);
+/* Releases all its locks, ends its waits as CLOSED and lets the next waiters run. A second call returns OK. */
+LIBLOCK_API liblock_status liblock_owner_close(liblock_owner *owner);
+/* Closes where that was forgotten, then frees. Must come before liblock_context_free of its context. Since 0.1. */
+LIBLOCK_API void liblock_owner_free(liblock_owner *owner);
+/* The identity as shown in listings: "instance/number/name". Also for LIBLOCK_OWNER_THREAD, with a context. */
+LIBLOCK_API liblock_status liblock_owner_id(liblock_context *context, const liblock_owner *owner, char *buffer,
+                                            size_t size, size_t *needed);
+
+/* ------------------------------------------------------------------------------------------------ acquire --- */
+
+#define LIBLOCK_TTL_AUTO ((int64_t)-1) /* as long as the process holds it */
+#define LIBLOCK_TTL_NONE ((int64_t)-2) /* no expiry */
+
+enum { LIBLOCK_ORDER_FIFO = 0, LIBLOCK_ORDER_LIFO = 1, LIBLOCK_ORDER_PRIORITY = 2, LIBLOCK_ORDER_ANY = 3 };
+enum { LIBLOCK_MODE_EXCLUSIVE = 0 };
+enum { LIBLOCK_BACKOFF_FIXED = 0, LIBLOCK_BACKOFF_LINEAR = 1, LIBLOCK_BACKOFF_EXPONENTIAL = 2 };
+/* What an acquire of a key does that the same named owner holds already. */
+enum {
+  LIBLOCK_ON_CONFLICT_REENTER = 0,        /* a further handle on the same hold and token (default) */
+  LIBLOCK_ON_CONFLICT_REENTER_EXTEND = 1, /* the same, and the lease is set anew by this acquire's ttl_ms */
+  LIBLOCK_ON_CONFLICT_WAIT = 2,           /* waits, even for itself */
+  LIBLOCK_ON_CONFLICT_FAIL = 3            /* ALREADY_HELD */
+};
+/* What happens when a wait closes a cycle of named owners. */
+enum {
+  LIBLOCK_ON_DEADLOCK_FAIL_SELF = 0,     /* the wait that found the cycle ends as DEADLOCK (default) */
+  LIBLOCK_ON_DEADLOCK_FAIL_YOUNGEST = 1, /* the wait of the cycle that began last ends as DEADLOCK */
+  LIBLOCK_ON_DEADLOCK_REPORT_ONLY = 2    /* counted in the statistics only */
+};
+
+/* How long to wait before retry `attempt` (0-based), in ms; used as it is, without jitter; 0 = at once; negative ends
+ * the acquire as INVALID_ARGUMENT. Runs where the attempt runs, must not block or call the library. */
+typedef int64_t (*liblock_backoff_callback)(uint32_t attempt, void *user_data);
+
+typedef struct liblock_acquire_options {
+  size_t struct_size;
+  liblock_owner *owner;      /* NULL: the lock belongs to its handle alone; LIBLOCK_OWNER_THREAD; or an open owner */
+  int64_t ttl_ms;            /* 1 and more, TTL_AUTO, TTL_NONE; local default TTL_AUTO: no expiry */
+  int64_t wait_ms;           /* how long to wait; -1 = for ever (default); 0 = try once */
+  int64_t retries;           /* retry intervals to wait through; -1 = no limit (default); 0 = try once */
+  int64_t retry_interval_ms; /* local 10; while queued an elapsed interval counts as a retry and changes no place */
+  int64_t retry_jitter_ms;   /* 0..this is added at random; local default: as much as retry_interval_ms */
+  int32_t backoff;           /* FIXED: interval; LINEAR: interval + n * step; EXPONENTIAL: interval * base ^ n */
+  int32_t backoff_base;      /* EXPONENTIAL; 2 (default) to 1,000 */
+  int64_t backoff_step_ms;   /* LINEAR; default: as much as retry_interval_ms */
+  int64_t backoff_cap_ms;    /* longest interval of LINEAR and EXPONENTIAL; default 60,000 */
+  liblock_backoff_callback backoff_callback; /* instead of the above, or NULL */
+  void *backoff_user_data;
+  int32_t order;        /* LIBLOCK_ORDER_… */
+  int32_t priority;     /* ORDER_PRIORITY: higher goes first; -1,000,000 to 1,000,000 */
+  int64_t age_step_ms;  /* ORDER_PRIORITY: waiting this long counts as one step of priority; default 1,000; 1 or more */
+  int64_t queue_ttl_ms; /* after it the waiter goes to the end of the queue; -1 = never (default) */
+  int32_t mode;         /* LIBLOCK_MODE_EXCLUSIVE; all else is UNSUPPORTED */
+  int32_t on_conflict;  /* LIBLOCK_ON_CONFLICT_…; only with an owner */
+  int32_t on_deadlock;  /* LIBLOCK_ON_DEADLOCK_…; only with an owner */
+  int32_t renew;        /* 1 = renewed every ttl_ms / 3 while held; needs a ttl_ms */
+  int64_t max_hold_ms;  /* end of the hold under renewal, from the grant on; -1 = none (default) */
+  int64_t min_remaining_ms; /* a grant with less left of its lease is undone: TOO_LATE; default 0 */
+  const void *value;        /* carried by the lock, 0 to 4,096 bytes */
+  size_t value_size;
+  const liblock_metadata *metadata; /* carried by the lock; 4,096 bytes in all, 64 entries at most */
+  size_t metadata_count;
+  liblock_callback on_lost;         /* once, when the lock is lost; a notice: liblock_is_held is the authority */
+  void *on_lost_user_data;          /* not called for a lock that was released */
+  liblock_completions *completions; /* asynchronous calls: where the end is read, instead of a callback; losses too */
+} liblock_acquire_options;
+
+LIBLOCK_API void liblock_acquire_options_init(liblock_acquire_options *options, size_t struct_size);
+
+/* Acquires one key (1 to 512 bytes), waiting as the options say. NULL options = all defaults (waits for ever).
+ *   lock    receives the handle on OK, else 0. Release each handle exactly once.
+ * Returns [OK, BUSY, TIMEOUT, RETRIES_EXHAUSTED, DEADLOCK, ALREADY_HELD, DEQUEUED, TOO_LATE, LIMIT,
+ * WOULD_DEADLOCK]. The uncontended local call makes no system call and no allocation once warm. Since 0.1. */
+LIBLOCK_API liblock_status liblock_acquire(liblock_context *context, const void *key, size_t key_size,
+                                           const liblock_acquire_options *options, liblock_lock *lock,
+                                           liblock_result *result);
+/* The same with one attempt: wait_ms and retries of the options count as 0. Never waits. Since 0.1. */
+LIBLOCK_API liblock_status liblock_try_acquire(liblock_context *context, const void *key, size_t key_size,
+                                               const liblock_acquire_options *options, liblock_lock *lock,
+                                               liblock_result *result);
+/* Acquires 1 to 1,024 keys as one all-or-nothing lock with one handle and one token, larger than every earlier one of
+ * each key; duplicates are folded. When not all are free it queues on the first busy key in byte order, keeps the
+ * keys before that one, and goes on when handed it; every failing end gives all back. Since 0.1. */
+LIBLOCK_API liblock_status liblock_acquire_many(liblock_context *context, const liblock_bytes *keys, size_t count,
+                                                const liblock_acquire_options *options, liblock_lock *lock,
+                                                liblock_result *result);
+/* Excludes every other lock of the context's table. While it waits, new keyed requests queue behind it, except those
+ * of owners that hold a key already. A thread that holds a key without naming an owner and asks for another one under
+ * a waiting global lock waits for ever: name an owner, or use acquire_many. Local contexts only. Since 0.1. */
+LIBLOCK_API liblock_status liblock_acquire_global(liblock_context *context, const liblock_acquire_options *options,
+                                                  liblock_lock *lock, liblock_result *result);
+
+/* The same without waiting on the calling thread. The end comes to the callback, or to options.completions (then the
+ * callback must be NULL; user_data comes back in either). *request is written before the end can be reported.
+ * Returns [OK = accepted, LIMIT]; on any other status there is no request and no callback. Since 0.1. */
+LIBLOCK_API liblock_status liblock_acquire_async(liblock_context *context, const void *key, size_t key_size,
+                                                 const liblock_acquire_options *options, liblock_callback callback,
+                                                 void *user_data, liblock_request *request);
+LIBLOCK_API liblock_status liblock_acquire_many_async(liblock_context *context, const liblock_bytes *keys, size_t count,
+                                                      const liblock_acquire_options *options,
+                                                      liblock_callback callback, void *user_data,
+                                                      liblock_request *request);
+LIBLOCK_API liblock_status liblock_acquire_global_async(liblock_context *context,
+                                                        const liblock_acquire_options *options,
+                                                        liblock_callback callback, void *user_data,
+                                                        liblock_request *request);
+/* Asks a pending request to end. Its completion still comes: CANCELED, or whatever ended it before, which may be OK.
+ * Returns [OK, INVALID_HANDLE when the request has ended already or never was]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_cancel(liblock_context *context, liblock_request request);
+
+/* --------------------------------------------------------------------------------------------- the lock --- */
+
+/* Gives a lock back; the next waiter has it when this returns. Returns [OK, LOST: the lease had ended or the lock was
+ * taken away, nobody else is touched, NOT_HELD: released before, INVALID_HANDLE]. LOST is answered once per handle;
+ * afterwards NOT_HELD. Since 0.1. */
+LIBLOCK_API liblock_status liblock_release(liblock_context *context, liblock_lock lock, liblock_result *result);
+/* Gives back keys of a named owner, each once, also a part of a multi-key lock; of several handles on one key the
+ * youngest gives. All or nothing: NOT_HELD when one key is not held by this owner. A handle whose last key went is
+ * NOT_HELD. Since 0.1. */
+LIBLOCK_API liblock_status liblock_release_keys(liblock_context *context, liblock_owner *owner,
+                                                const liblock_bytes *keys, size_t count, liblock_result *result);
+
+enum { LIBLOCK_EXTEND_SET = 0, LIBLOCK_EXTEND_ADD = 1 };
+/* Sets the lease of all keys of the lock to end ttl_ms from now (EXTEND_ADD: adds to what remains). TTL_AUTO and
+ * TTL_NONE take the expiry away. Handles that share the hold share the lease. Returns [OK, LOST, NOT_HELD,
+ * INVALID_HANDLE]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_extend(liblock_context *context, liblock_lock lock, int64_t ttl_ms, int32_t flags,
+                                          liblock_result *result);
+/* Replaces the value that the lock carries (0 to 4,096 bytes). Returns [OK, LOST, NOT_HELD, INVALID_HANDLE]. */
+LIBLOCK_API liblock_status liblock_update(liblock_context *context, liblock_lock lock, const void *value,
+                                          size_t value_size, liblock_result *result);
+
+/* Held right now? Answered from memory, no I/O. Returns [OK, LOST, NOT_HELD, INVALID_HANDLE]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_is_held(liblock_context *context, liblock_lock lock);
+/* What is left of the lease; -1 = no expiry. Returns as liblock_is_held. Since 0.1. */
+LIBLOCK_API liblock_status liblock_remaining_ms(liblock_context *context, liblock_lock lock, int64_t *remaining_ms);
+/* The fencing token: strictly increasing per key over all grants. Returns as liblock_is_held. Since 0.1. */
+LIBLOCK_API liblock_status liblock_fencing_token(liblock_context *context, liblock_lock lock, uint64_t *token);
+/* Handles that share the hold of the lock's first key. Returns as liblock_is_held. Since 0.1. */
+LIBLOCK_API liblock_status liblock_hold_count(liblock_context *context, liblock_lock lock, uint32_t *count);
+/* Asks the backend itself. Local: the same as liblock_is_held, with a result. Since 0.1. */
+LIBLOCK_API liblock_status liblock_verify(liblock_context *context, liblock_lock lock, liblock_result *result);
+/* Waits until the lock is no longer held. Returns [LOST, NOT_HELD: it was released, TIMEOUT: still held after
+ * wait_ms (-1 = for ever), INVALID_HANDLE, WOULD_DEADLOCK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_wait_lost(liblock_context *context, liblock_lock lock, int64_t wait_ms,
+                                             liblock_result *result);
+
+/* --------------------------------------------------------------------------------------------- inspection --- */
+
+/* 1 or 0 into *locked: does somebody hold the key? Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_is_locked(liblock_context *context, const void *key, size_t key_size,
+                                             int32_t *locked);
+/* 1 or 0 into *queued: does somebody wait for the key? Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_is_queued(liblock_context *context, const void *key, size_t key_size,
+                                             int32_t *queued);
+/* Holder of a key. Free *info by liblock_info_free. Returns [OK, NOT_HELD]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_inspect(liblock_context *context, const void *key, size_t key_size,
+                                           liblock_info **info, liblock_result *result);
+/* Waiters of a key, in the order in which they will be served, and the holder if there is one. Returns [OK,
+ * NOT_HELD when nobody holds or waits]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_inspect_queue(liblock_context *context, const void *key, size_t key_size,
+                                                 liblock_info **info, liblock_result *result);
+
+/* Getters: what is pointed at lives as long as the info. NULL infos and indices out of range answer NULL, 0 or -1. */
+LIBLOCK_API const void *liblock_info_key(const liblock_info *info, size_t *size);
+LIBLOCK_API int32_t liblock_info_is_global(const liblock_info *info); /* 1: the global lock; the key is empty */
+LIBLOCK_API int32_t liblock_info_is_held(const liblock_info *info);
+LIBLOCK_API const void *liblock_info_owner(const liblock_info *info, size_t *size);
+LIBLOCK_API const void *liblock_info_instance(const liblock_info *info, size_t *size);
+LIBLOCK_API uint64_t liblock_info_token(const liblock_info *info);
+LIBLOCK_API int64_t liblock_info_remaining_ms(const liblock_info *info); /* -1 = no expiry */
+LIBLOCK_API uint32_t liblock_info_hold_count(const liblock_info *info);
+LIBLOCK_API int32_t liblock_info_is_zombie(const liblock_info *info); /* 1: its context was closed with LEAVE */
+LIBLOCK_API const void *liblock_info_value(const liblock_info *info, size_t *size);
+LIBLOCK_API size_t liblock_info_metadata_count(const liblock_info *info);
+LIBLOCK_API liblock_status liblock_info_metadata_at(const liblock_info *info, size_t index, liblock_metadata *out);
+LIBLOCK_API size_t liblock_info_waiter_count(const liblock_info *info);
+LIBLOCK_API const void *liblock_info_waiter_owner(const liblock_info *info, size_t index, size_t *size);
+LIBLOCK_API int64_t liblock_info_waiter_waited_ms(const liblock_info *info, size_t index);
+LIBLOCK_API int32_t liblock_info_waiter_order(const liblock_info *info, size_t index);
+LIBLOCK_API int32_t liblock_info_waiter_priority(const liblock_info *info, size_t index);
+LIBLOCK_API void liblock_info_free(liblock_info *info);
+
+typedef struct liblock_list_options {
+  size_t struct_size;
+  const void *key_prefix; /* only keys that begin with these bytes; NULL = all */
+  size_t key_prefix_size;
+} liblock_list_options;
+
+LIBLOCK_API void liblock_list_options_init(liblock_list_options *options, size_t struct_size);
+/* Lists the keys that are held, or that somebody waits for. The table is read in small steps: keys that come or go
+ * meanwhile may be missed; none is shown twice. End by liblock_cursor_free. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_list_locks(liblock_context *context, const liblock_list_options *options,
+                                              liblock_cursor **cursor, liblock_result *result);
+LIBLOCK_API liblock_status liblock_list_queues(liblock_context *context, const liblock_list_options *options,
+                                               liblock_cursor **cursor, liblock_result *result);
+/* The next info, owned by the caller; *info is NULL at the end. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_cursor_next(liblock_cursor *cursor, liblock_info **info);
+LIBLOCK_API void liblock_cursor_free(liblock_cursor *cursor);
+
+/* Waits until the key is held by somebody, or until its present holder no longer holds it. Returns [OK, TIMEOUT,
+ * NOT_HELD: wait_released of a key that nobody holds, WOULD_DEADLOCK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_wait_held(liblock_context *context, const void *key, size_t key_size,
+                                             int64_t wait_ms, liblock_result *result);
+LIBLOCK_API liblock_status liblock_wait_released(liblock_context *context, const void *key, size_t key_size,
+                                                 int64_t wait_ms, liblock_result *result);
+
+/* ----------------------------------------------------------------------------------------- administration --- */
+
+enum { LIBLOCK_DROP_QUEUE = 1 };
+/* Takes a key away from whoever holds it: his handles become LOST, the next waiter runs. With DROP_QUEUE the waiters
+ * end as DEQUEUED as well. Returns [OK, NOT_HELD]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_force_release(liblock_context *context, const void *key, size_t key_size,
+                                                 int32_t flags, liblock_result *result);
+/* Takes all locks of the table away (global lock included) and dequeues all waiters. *cleared (may be NULL) counts the
+ * locks. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_clear(liblock_context *context, uint64_t *cleared, liblock_result *result);
+/* The same for the locks and waiters of one owner, or one instance, by identity text; [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_clear_owner(liblock_context *context, const void *owner_id, size_t size,
+                                               uint64_t *cleared, liblock_result *result);
+LIBLOCK_API liblock_status liblock_clear_instance(liblock_context *context, const void *instance_id, size_t size,
+                                                  uint64_t *cleared, liblock_result *result);
+/* The same for zombies: locks left behind by closed contexts. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_clear_dead(liblock_context *context, uint64_t *cleared, liblock_result *result);
+/* Looks for overdue locks now, as the periodic sweep does. *ended (may be NULL) counts them. Returns [OK]. */
+LIBLOCK_API liblock_status liblock_sweep(liblock_context *context, uint64_t *ended, liblock_result *result);
+
+/* Counters of the table since it was made, and present sizes. */
+typedef struct liblock_stats {
+  size_t struct_size;
+  uint64_t locks_held;
+  uint64_t waiters;
+  uint64_t acquired;             /* grants, reentries included */
+  uint64_t released;             /* by the holder */
+  uint64_t contended;            /* acquires that had to queue */
+  uint64_t handed_off;           /* grants made directly to a waiter */
+  uint64_t expired;              /* leases that ended while held */
+  uint64_t taken_away;           /* by force_release and clear */
+  uint64_t taken_over;           /* overdue locks ended by whoever wanted the key, not by a sweep */
+  uint64_t timeouts;             /* TIMEOUT and RETRIES_EXHAUSTED */
+  uint64_t canceled;             /* CANCELED */
+  uint64_t deadlocks;            /* cycles found */
+  uint64_t deadlock_searches;
+  uint64_t renewals;
+  uint64_t sweeps;               /* whole passes */
+  uint64_t sweep_entries;        /* entries looked at */
+  uint64_t sweep_entries_per_hold_max; /* most entries looked at while one shard was held */
+  uint64_t dropped_notices;      /* losses that found their completion queue full */
+} liblock_stats;
+
+LIBLOCK_API void liblock_stats_init(liblock_stats *stats, size_t struct_size);
+LIBLOCK_API liblock_status liblock_stats_get(liblock_context *context, liblock_stats *stats);
+
+/* ------------------------------------------------------------------------------------- completion queues --- */
+
+/* Opens a queue in which ends of requests can be read instead of being called back. capacity: 1 to 1,048,576 entries;
+ * a request reserves its place when it is made (LIMIT when full); notices that find it full are dropped and counted.
+ * Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_completions_open(liblock_context *context, size_t capacity,
+                                                    liblock_completions **completions, liblock_result *result);
+/* A descriptor that polls readable while the queue is not empty; never read or close it. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_completions_fd(liblock_completions *completions, int32_t *fd);
+/* Takes the next entry, waiting up to wait_ms (-1 = for ever, 0 = not at all). completion->struct_size must be set.
+ * Returns [OK, TIMEOUT, CLOSED: closed and empty, WOULD_DEADLOCK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_completions_next(liblock_completions *completions, int64_t wait_ms,
+                                                    liblock_completion *completion);
+/* No new requests; what is pending still arrives and can be read. Wakes those who wait. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_completions_close(liblock_completions *completions);
+/* Frees the queue; what still comes is dropped. Locks granted to it unread are released. Since 0.1. */
+LIBLOCK_API void liblock_completions_free(liblock_completions *completions);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
