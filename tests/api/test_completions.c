@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The completion queue: ends are read instead of called back; its descriptor is readable just while it is not empty.
+ */
+#include <poll.h>
+
+#include "api.h"
+#include "worker.h"
+
+static liblock_completions *open_queue(liblock_context *context, size_t capacity)
+{
+  liblock_completions *queue = NULL;
+  assert_ok(liblock_completions_open(context, capacity, &queue, NULL));
+  assert_non_null(queue);
+  return queue;
+}
+
+static liblock_request request_to(liblock_context *context, liblock_completions *queue, const char *key,
+                                  void *user_data, liblock_acquire_options options)
+{
+  liblock_request request = 0;
+  options.completions = queue;
+  assert_ok(liblock_acquire_async(context, key, strlen(key), &options, NULL, user_data, &request));
+  return request;
+}
+
+static liblock_completion next_of(liblock_completions *queue)
+{
+  liblock_completion completion = {.struct_size = sizeof completion};
+  assert_ok(liblock_completions_next(queue, GENEROUS_MS, &completion));
+  return completion;
+}
+
+static liblock_status peek(liblock_completions *queue, int64_t wait_ms)
+{
+  liblock_completion completion = {.struct_size = sizeof completion};
+  return liblock_completions_next(queue, wait_ms, &completion);
+}
+
+static bool readable(liblock_completions *queue, int wait_ms)
+{
+  int32_t fd = -1;
+  assert_ok(liblock_completions_fd(queue, &fd));
+  struct pollfd entry = {.fd = fd, .events = POLLIN};
+  return poll(&entry, 1, wait_ms) == 1 && (entry.revents & POLLIN) != 0;
+}
+
+static void never_called(const liblock_completion *completion, void *user_data)
+{
+  (void)completion;
+  *(bool *)user_data = true;
+}
+
+static void a_callback_and_a_queue_together_are_refused(void **state)
+{
+  static bool called;
+  liblock_completions *queue = open_queue(*state, 4);
+  liblock_acquire_options options = acquire_options();
+  options.completions = queue;
+  liblock_request request = 1;
+  assert_status(LIBLOCK_INVALID_ARGUMENT,
+                liblock_acquire_async(*state, KEY("k"), &options, never_called, &called, &request));
+  assert_true(request == 0);
+  assert_status(LIBLOCK_TIMEOUT, peek(queue, 20));
+  assert_false(called);
+  liblock_completions_free(queue);
+}
+
+static void an_empty_queue_is_not_readable_and_times_out(void **state)
+{
+  liblock_completions *queue = open_queue(*state, 4);
+  assert_false(readable(queue, 0));
+  assert_status(LIBLOCK_TIMEOUT, peek(queue, 0));
+  assert_status(LIBLOCK_TIMEOUT, peek(queue, 10));
+  liblock_completions_free(queue);
+}
+
+static void the_descriptor_is_readable_just_while_the_queue_is_not_empty(void **state)
+{
+  int tag = 0;
+  liblock_completions *queue = open_queue(*state, 8);
+  for (int round = 0; round < 50; round++) {
+    request_to(*state, queue, "a", &tag, acquire_options());
+    request_to(*state, queue, "b", &tag, acquire_options());
+    assert_true(readable(queue, GENEROUS_MS));
+    const liblock_completion first = next_of(queue);
+    assert_true(readable(queue, GENEROUS_MS));
+    const liblock_completion second = next_of(queue);
+    assert_false(readable(queue, 0));
+    assert_status(LIBLOCK_TIMEOUT, peek(queue, 0));
+    assert_ok(liblock_release(*state, first.lock, NULL));
+    assert_ok(liblock_release(*state, second.lock, NULL));
+  }
+  liblock_completions_free(queue);
+}
+
+static void an_entry_tells_request_lock_token_and_user_data(void **state)
+{
+  int tag = 0;
+  liblock_completions *queue = open_queue(*state, 4);
+  const liblock_request request = request_to(*state, queue, "k", &tag, acquire_options());
+  const liblock_completion entry = next_of(queue);
+  assert_int_equal(entry.kind, LIBLOCK_KIND_ACQUIRE);
+  assert_ok(entry.status);
+  assert_true(entry.request == request);
+  assert_ptr_equal(entry.user_data, &tag);
+  uint64_t token = 0;
+  assert_ok(liblock_fencing_token(*state, entry.lock, &token));
+  assert_true(entry.token == token);
+  liblock_completions_free(queue);
+}
+
+static void ends_are_read_in_the_order_in_which_they_came(void **state)
+{
+  static int tags[32];
+  liblock_completions *queue = open_queue(*state, 32);
+  liblock_lock held = take(*state, "k");
+  for (int i = 0; i < 32; i++)
+    request_to(*state, queue, "k", &tags[i], acquire_options());
+  for (int i = 0; i < 32; i++) {
+    assert_status(LIBLOCK_TIMEOUT, peek(queue, 0));
+    assert_ok(liblock_release(*state, held, NULL));
+    const liblock_completion entry = next_of(queue);
+    assert_ptr_equal(entry.user_data, &tags[i]);
+    held = entry.lock;
+  }
+  assert_ok(liblock_release(*state, held, NULL));
+  liblock_completions_free(queue);
+}
+
+static void a_cancelled_request_ends_in_the_queue_too(void **state)
+{
+  liblock_completions *queue = open_queue(*state, 4);
+  take(*state, "k");
+  const liblock_request request = request_to(*state, queue, "k", NULL, acquire_options());
+  assert_ok(liblock_cancel(*state, request));
+  const liblock_completion entry = next_of(queue);
+  assert_status(LIBLOCK_CANCELED, entry.status);
+  assert_true(entry.request == request);
+  assert_true(entry.lock == 0);
+  liblock_completions_free(queue);
+}
+
+static void losses_arrive_there_too(void **state)
+{
+  int tag = 0;
+  liblock_completions *queue = open_queue(*state, 4);
+  request_to(*state, queue, "k", &tag, with_ttl(30));
+  const liblock_completion granted = next_of(queue);
+  assert_ok(granted.status);
+  const liblock_completion lost = next_of(queue);
+  assert_int_equal(lost.kind, LIBLOCK_KIND_LOST);
+  assert_status(LIBLOCK_LOST, lost.status);
+  assert_true(lost.lock == granted.lock);
+  assert_true(lost.request == 0);
+  assert_status(LIBLOCK_LOST, liblock_release(*state, granted.lock, NULL));
+  assert_status(LIBLOCK_TIMEOUT, peek(queue, 20));
+  liblock_completions_free(queue);
+}
+
+static void a_request_reserves_its_place_and_the_next_one_finds_the_limit(void **state)
+{
+  liblock_completions *queue = open_queue(*state, 2);
+  const liblock_lock held = take(*state, "k");
+  request_to(*state, queue, "k", NULL, acquire_options());
+  const liblock_request second = request_to(*state, queue, "k", NULL, acquire_options());
+  liblock_acquire_options options = acquire_options();
+  options.completions = queue;
+  liblock_request third = 1;
+  assert_status(LIBLOCK_LIMIT, liblock_acquire_async(*state, KEY("free"), &options, NULL, NULL, &third));
+  assert_true(third == 0);
+  assert_ok(probe(*state, "free"));
+  assert_ok(liblock_cancel(*state, second));
+  assert_status(LIBLOCK_CANCELED, next_of(queue).status);
+  request_to(*state, queue, "free", NULL, acquire_options());
+  assert_ok(next_of(queue).status);
+  assert_ok(liblock_release(*state, held, NULL));
+  assert_ok(next_of(queue).status);
+  liblock_completions_free(queue);
+}
+
+static bool a_notice_was_dropped(void *argument)
+{
+  return stats_of(argument).dropped_notices == 1;
+}
+
+static void a_loss_that_finds_the_queue_full_is_dropped_and_counted(void **state)
+{
+  liblock_completions *queue = open_queue(*state, 1);
+  request_to(*state, queue, "k", NULL, with_ttl(30));
+  assert_ok(next_of(queue).status);
+  take(*state, "busy");
+  request_to(*state, queue, "busy", NULL, acquire_options());
+  assert_soon(a_notice_was_dropped, *state);
+  assert_status(LIBLOCK_TIMEOUT, peek(queue, 0));
+  liblock_completions_free(queue);
+}
+
+struct reader {
+  liblock_completions *queue;
+  latch begun;
+  liblock_status status;
+};
+
+static void *read_for_ever(void *argument)
+{
+  struct reader *reader = argument;
+  liblock_completion completion = {.struct_size = sizeof completion};
+  latch_add(&reader->begun, 1);
+  reader->status = liblock_completions_next(reader->queue, -1, &completion);
+  return NULL;
+}
+
+static void closing_wakes_those_who_wait(void **state)
+{
+  static struct reader reader;
+  reader.queue = open_queue(*state, 4);
+  latch_init(&reader.begun);
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, read_for_ever, &reader), 0);
+  assert_true(latch_await(&reader.begun, 1));
+  let_pass_ms(5);
+  assert_ok(liblock_completions_close(reader.queue));
+  pthread_join(thread, NULL);
+  assert_status(LIBLOCK_CLOSED, reader.status);
+  liblock_completions_free(reader.queue);
+  latch_destroy(&reader.begun);
+}
+
+static void a_closed_queue_takes_no_request_but_lets_what_is_pending_be_read(void **state)
+{
+  liblock_completions *queue = open_queue(*state, 4);
+  const liblock_lock held = take(*state, "k");
+  request_to(*state, queue, "k", NULL, acquire_options());
+  assert_ok(liblock_completions_close(queue));
+  liblock_acquire_options options = acquire_options();
+  options.completions = queue;
+  liblock_request request = 1;
+  assert_status(LIBLOCK_CLOSED, liblock_acquire_async(*state, KEY("free"), &options, NULL, NULL, &request));
+  assert_ok(liblock_release(*state, held, NULL));
+  assert_ok(next_of(queue).status);
+  assert_status(LIBLOCK_CLOSED, peek(queue, 0));
+  assert_ok(liblock_completions_close(queue));
+  liblock_completions_free(queue);
+}
+
+static void locks_granted_to_a_queue_unread_are_released_with_it(void **state)
+{
+  liblock_completions *queue = open_queue(*state, 4);
+  request_to(*state, queue, "k", NULL, acquire_options());
+  assert_true(readable(queue, GENEROUS_MS));
+  assert_status(LIBLOCK_BUSY, probe(*state, "k"));
+  liblock_completions_free(queue);
+  assert_ok(probe(*state, "k"));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      fresh(a_callback_and_a_queue_together_are_refused),
+      fresh(an_empty_queue_is_not_readable_and_times_out),
+      fresh(the_descriptor_is_readable_just_while_the_queue_is_not_empty),
+      fresh(an_entry_tells_request_lock_token_and_user_data),
+      fresh(ends_are_read_in_the_order_in_which_they_came),
+      fresh(a_cancelled_request_ends_in_the_queue_too),
+      fresh(losses_arrive_there_too),
+      fresh(a_request_reserves_its_place_and_the_next_one_finds_the_limit),
+      fresh(a_loss_that_finds_the_queue_full_is_dropped_and_counted),
+      fresh(closing_wakes_those_who_wait),
+      fresh(a_closed_queue_takes_no_request_but_lets_what_is_pending_be_read),
+      fresh(locks_granted_to_a_queue_unread_are_released_with_it),
+  };
+  return cmocka_run_group_tests_name("completion queue", tests, NULL, NULL);
+}

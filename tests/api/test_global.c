@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The global lock excludes every other lock of its table, neither starves nor is starved, and lets pass those who
+ * already hold something.
+ */
+#include <stdatomic.h>
+
+#include "api.h"
+#include "worker.h"
+
+static liblock_lock take_global(liblock_context *context)
+{
+  liblock_lock lock = 0;
+  assert_ok(liblock_acquire_global(context, NULL, &lock, NULL));
+  assert_true(lock != 0);
+  return lock;
+}
+
+static liblock_status probe_global(liblock_context *context)
+{
+  const liblock_acquire_options once = try_once();
+  liblock_lock lock = 0;
+  const liblock_status status = liblock_acquire_global(context, &once, &lock, NULL);
+  if (status == LIBLOCK_OK)
+    assert_ok(liblock_release(context, lock, NULL));
+  return status;
+}
+
+static worker *worker_acquires_global(liblock_context *context, const liblock_acquire_options *options)
+{
+  return worker_acquires_many(context, NULL, 0, options);
+}
+
+static void a_held_global_lock_excludes_every_key(void **state)
+{
+  const liblock_lock global = take_global(*state);
+  assert_status(LIBLOCK_BUSY, probe(*state, "a"));
+  assert_status(LIBLOCK_BUSY, probe(*state, "never seen before"));
+  assert_status(LIBLOCK_BUSY, probe_global(*state));
+  assert_ok(liblock_release(*state, global, NULL));
+  assert_ok(probe(*state, "a"));
+}
+
+static void any_held_key_excludes_the_global_lock(void **state)
+{
+  const liblock_lock lock = take(*state, "a");
+  assert_status(LIBLOCK_BUSY, probe_global(*state));
+  assert_ok(liblock_release(*state, lock, NULL));
+  assert_ok(probe_global(*state));
+}
+
+static void a_held_global_lock_excludes_locks_on_many_keys(void **state)
+{
+  const liblock_bytes keys[] = {BYTES("a"), BYTES("b")};
+  take_global(*state);
+  const liblock_acquire_options once = try_once();
+  liblock_lock lock = 1;
+  assert_status(LIBLOCK_BUSY, liblock_acquire_many(*state, keys, 2, &once, &lock, NULL));
+}
+
+static void a_waiting_global_lock_is_served_when_the_last_key_goes(void **state)
+{
+  liblock_context *context = *state;
+  const liblock_lock a = take(context, "a");
+  const liblock_lock b = take(context, "b");
+  worker *global = worker_acquires_global(context, NULL);
+  await_waiters(context, 1);
+  assert_ok(liblock_release(context, a, NULL));
+  assert_false(worker_is_done(global));
+  assert_ok(liblock_release(context, b, NULL));
+  assert_ok(worker_join(global, NULL, NULL));
+  assert_status(LIBLOCK_BUSY, probe(context, "a"));
+}
+
+static void keyed_requests_queue_behind_a_waiting_global_lock(void **state)
+{
+  liblock_context *context = *state;
+  const liblock_lock a = take(context, "a");
+  worker *global = worker_acquires_global(context, NULL);
+  await_waiters(context, 1);
+  assert_status(LIBLOCK_BUSY, probe(context, "free"));
+  worker *keyed = worker_acquires(context, "free", NULL);
+  await_waiters(context, 2);
+  assert_ok(liblock_release(context, a, NULL));
+  liblock_lock lock = 0;
+  assert_ok(worker_join(global, &lock, NULL));
+  assert_false(worker_is_done(keyed));
+  assert_ok(liblock_release(context, lock, NULL));
+  assert_ok(worker_join(keyed, NULL, NULL));
+}
+
+static void an_owner_that_holds_a_key_is_let_pass_by_a_waiting_global_lock(void **state)
+{
+  liblock_context *context = *state;
+  liblock_owner *owner = open_owner(context, "nesting");
+  const liblock_acquire_options mine = owned_by(owner);
+  const liblock_lock outer = take_with(context, "outer", &mine);
+  worker *global = worker_acquires_global(context, NULL);
+  await_waiters(context, 1);
+  const liblock_lock inner = take_with(context, "inner", &mine);
+  assert_status(LIBLOCK_BUSY, probe(context, "inner too"));
+  assert_ok(liblock_release(context, inner, NULL));
+  assert_false(worker_is_done(global));
+  assert_ok(liblock_release(context, outer, NULL));
+  liblock_lock lock = 0;
+  assert_ok(worker_join(global, &lock, NULL));
+  assert_ok(liblock_release(context, lock, NULL));
+  liblock_owner_free(owner);
+}
+
+static void a_global_wait_that_times_out_lets_the_keyed_requests_go(void **state)
+{
+  liblock_context *context = *state;
+  take(context, "a");
+  const liblock_acquire_options brief = waits(60);
+  worker *global = worker_acquires_global(context, &brief);
+  await_waiters(context, 1);
+  worker *keyed = worker_acquires(context, "b", NULL);
+  assert_status(LIBLOCK_TIMEOUT, worker_join(global, NULL, NULL));
+  assert_ok(worker_join(keyed, NULL, NULL));
+  assert_ok(probe(context, "c"));
+}
+
+struct traffic {
+  liblock_context *context;
+  atomic_bool stop;
+  atomic_long pairs;
+  atomic_int failures;
+  bool global;
+};
+
+static void *keep_locking(void *argument)
+{
+  struct traffic *t = argument;
+  while (!atomic_load(&t->stop)) {
+    liblock_lock lock = 0;
+    const liblock_status status = t->global ? liblock_acquire_global(t->context, NULL, &lock, NULL)
+                                            : liblock_acquire(t->context, KEY("busy"), NULL, &lock, NULL);
+    if (status != LIBLOCK_OK || liblock_release(t->context, lock, NULL) != LIBLOCK_OK)
+      atomic_fetch_add(&t->failures, 1);
+    atomic_fetch_add(&t->pairs, 1);
+  }
+  return NULL;
+}
+
+static void under_traffic(liblock_context *context, bool global, liblock_status (*one_pair)(liblock_context *))
+{
+  static struct traffic t;
+  t.context = context;
+  t.global = global;
+  atomic_store(&t.stop, false);
+  pthread_t threads[4];
+  for (size_t i = 0; i < COUNT_OF(threads); i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, keep_locking, &t), 0);
+  liblock_status status = LIBLOCK_OK;
+  for (int i = 0; i < 100 && status == LIBLOCK_OK; i++)
+    status = one_pair(context);
+  atomic_store(&t.stop, true);
+  for (size_t i = 0; i < COUNT_OF(threads); i++)
+    pthread_join(threads[i], NULL);
+  assert_ok(status);
+  assert_int_equal(atomic_load(&t.failures), 0);
+}
+
+static liblock_status one_global_pair(liblock_context *context)
+{
+  const liblock_acquire_options patient = waits(GENEROUS_MS);
+  liblock_lock lock = 0;
+  const liblock_status status = liblock_acquire_global(context, &patient, &lock, NULL);
+  return status == LIBLOCK_OK ? liblock_release(context, lock, NULL) : status;
+}
+
+static liblock_status one_keyed_pair(liblock_context *context)
+{
+  const liblock_acquire_options patient = waits(GENEROUS_MS);
+  liblock_lock lock = 0;
+  const liblock_status status = liblock_acquire(context, KEY("keyed"), &patient, &lock, NULL);
+  return status == LIBLOCK_OK ? liblock_release(context, lock, NULL) : status;
+}
+
+static void a_stream_of_keyed_locks_does_not_starve_the_global_lock(void **state)
+{
+  under_traffic(*state, false, one_global_pair);
+}
+
+static void a_stream_of_global_locks_does_not_starve_a_keyed_lock(void **state)
+{
+  under_traffic(*state, true, one_keyed_pair);
+}
+
+static void the_token_of_a_global_lock_is_larger_than_every_earlier_one(void **state)
+{
+  uint64_t before = 0;
+  uint64_t global = 0;
+  uint64_t after = 0;
+  const liblock_lock first = take(*state, "a");
+  assert_ok(liblock_fencing_token(*state, first, &before));
+  assert_ok(liblock_release(*state, first, NULL));
+  const liblock_lock lock = take_global(*state);
+  assert_ok(liblock_fencing_token(*state, lock, &global));
+  assert_ok(liblock_release(*state, lock, NULL));
+  assert_ok(liblock_fencing_token(*state, take(*state, "a"), &after));
+  assert_true(before < global);
+  assert_true(global < after);
+}
+
+static void a_global_lease_ends_and_the_next_takes_over(void **state)
+{
+  const liblock_acquire_options brief = with_ttl(20);
+  liblock_lock global = 0;
+  assert_ok(liblock_acquire_global(*state, &brief, &global, NULL));
+  take(*state, "a");
+  assert_status(LIBLOCK_LOST, liblock_release(*state, global, NULL));
+  assert_status(LIBLOCK_BUSY, probe(*state, "a"));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      fresh(a_held_global_lock_excludes_every_key),
+      fresh(any_held_key_excludes_the_global_lock),
+      fresh(a_held_global_lock_excludes_locks_on_many_keys),
+      fresh(a_waiting_global_lock_is_served_when_the_last_key_goes),
+      fresh(keyed_requests_queue_behind_a_waiting_global_lock),
+      fresh(an_owner_that_holds_a_key_is_let_pass_by_a_waiting_global_lock),
+      fresh(a_global_wait_that_times_out_lets_the_keyed_requests_go),
+      fresh(a_stream_of_keyed_locks_does_not_starve_the_global_lock),
+      fresh(a_stream_of_global_locks_does_not_starve_a_keyed_lock),
+      fresh(the_token_of_a_global_lock_is_larger_than_every_earlier_one),
+      fresh(a_global_lease_ends_and_the_next_takes_over),
+  };
+  return cmocka_run_group_tests_name("global lock", tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Leases: they end by themselves, a late release says so and touches nobody, extend and renewal move the end, and an
+ * overdue holder is found by whoever wants the key and by a sweep.
+ */
+#include "api.h"
+#include "recorder.h"
+#include "worker.h"
+
+static int64_t remaining_of(liblock_context *context, liblock_lock lock)
+{
+  int64_t remaining = 0;
+  assert_ok(liblock_remaining_ms(context, lock, &remaining));
+  return remaining;
+}
+
+static liblock_lock take_briefly(liblock_context *context, const char *key, int64_t ttl_ms)
+{
+  const liblock_acquire_options options = with_ttl(ttl_ms);
+  return take_with(context, key, &options);
+}
+
+static void a_late_release_says_lost_once_and_then_not_held(void **state)
+{
+  const liblock_lock lock = take_briefly(*state, "k", 15);
+  await_lost(*state, lock);
+  assert_status(LIBLOCK_LOST, liblock_release(*state, lock, NULL));
+  assert_status(LIBLOCK_NOT_HELD, liblock_release(*state, lock, NULL));
+  assert_status(LIBLOCK_NOT_HELD, liblock_is_held(*state, lock));
+}
+
+static void a_late_release_says_lost_and_touches_nobody(void **state)
+{
+  liblock_context *context = *state;
+  const liblock_lock old = take_briefly(context, "k", 15);
+  const liblock_lock next = take(context, "k");
+  worker *waiter = worker_acquires(context, "k", NULL);
+  await_waiters(context, 1);
+  assert_status(LIBLOCK_LOST, liblock_release(context, old, NULL));
+  assert_ok(liblock_is_held(context, next));
+  assert_false(worker_is_done(waiter));
+  assert_ok(liblock_release(context, next, NULL));
+  assert_ok(worker_join(waiter, NULL, NULL));
+}
+
+static void everything_about_a_lost_lock_says_lost(void **state)
+{
+  const liblock_lock lock = take_briefly(*state, "k", 15);
+  await_lost(*state, lock);
+  int64_t remaining = 0;
+  uint64_t token = 0;
+  uint32_t count = 0;
+  assert_status(LIBLOCK_LOST, liblock_remaining_ms(*state, lock, &remaining));
+  assert_status(LIBLOCK_LOST, liblock_fencing_token(*state, lock, &token));
+  assert_status(LIBLOCK_LOST, liblock_hold_count(*state, lock, &count));
+  assert_status(LIBLOCK_LOST, liblock_verify(*state, lock, NULL));
+  assert_status(LIBLOCK_LOST, liblock_extend(*state, lock, 1000, LIBLOCK_EXTEND_SET, NULL));
+  assert_status(LIBLOCK_LOST, liblock_update(*state, lock, KEY("v"), NULL));
+}
+
+static void an_overdue_holder_is_found_at_once_by_whoever_wants_the_key(void **state)
+{
+  liblock_context *context = *state;
+  const liblock_lock old = take_briefly(context, "k", 15);
+  await_lost(context, old);
+  liblock_result result = empty_result();
+  liblock_lock lock = 0;
+  assert_ok(liblock_try_acquire(context, KEY("k"), NULL, &lock, &result));
+  assert_true((result.flags & LIBLOCK_RESULT_TOOK_OVER) != 0);
+  const liblock_stats stats = stats_of(context);
+  assert_int_equal(stats.expired, 1);
+}
+
+static void a_waiter_gets_the_key_when_the_lease_of_its_holder_ends(void **state)
+{
+  liblock_context *context = *state;
+  take_briefly(context, "k", 40);
+  liblock_result result = empty_result();
+  liblock_lock lock = 0;
+  assert_ok(liblock_acquire(context, KEY("k"), NULL, &lock, &result));
+  assert_true(result.waited_ms >= 20);
+  assert_ok(liblock_is_held(context, lock));
+}
+
+static void a_lease_is_not_shorter_than_asked_for(void **state)
+{
+  for (int i = 0; i < 20; i++) {
+    const int64_t begin = now_ns();
+    const liblock_lock lock = take_briefly(*state, "k", 25);
+    await_lost(*state, lock);
+    assert_true(now_ns() - begin >= INT64_C(25000000));
+    assert_status(LIBLOCK_LOST, liblock_release(*state, lock, NULL));
+  }
+}
+
+static void a_sweep_finds_overdue_locks_that_nobody_wants(void **state)
+{
+  static const char *const keys[] = {"a", "b", "c", "d", "e"};
+  liblock_lock last = 0;
+  for (size_t i = 0; i < COUNT_OF(keys); i++)
+    last = take_briefly(*state, keys[i], 10);
+  take(*state, "stays");
+  await_lost(*state, last);
+  let_pass_ms(20);
+  uint64_t ended = 0;
+  assert_ok(liblock_sweep(*state, &ended, NULL));
+  const liblock_stats stats = stats_of(*state);
+  assert_int_equal(stats.locks_held, 1);
+  assert_int_equal(stats.expired, COUNT_OF(keys));
+  assert_status(LIBLOCK_BUSY, probe(*state, "stays"));
+  assert_ok(liblock_sweep(*state, &ended, NULL));
+  assert_int_equal(ended, 0);
+}
+
+static bool nothing_is_held(void *argument)
+{
+  return stats_of(argument).locks_held == 0;
+}
+
+static void the_periodic_sweep_does_the_same_by_itself(void **state)
+{
+  (void)state;
+  liblock_context_options options = context_options();
+  options.cleanup_interval_ms = 20;
+  liblock_context *context = open_local("local:", &options);
+  const liblock_lock lock = take_briefly(context, "k", 10);
+  assert_soon(nothing_is_held, context);
+  assert_status(LIBLOCK_LOST, liblock_is_held(context, lock));
+  assert_true(stats_of(context).sweeps >= 1);
+  end_context(context);
+}
+
+static void a_sweep_looks_at_no_more_than_64_entries_while_a_shard_is_held(void **state)
+{
+  enum { MANY = 20000 };
+  (void)state;
+  liblock_context_options options = context_options();
+  options.cleanup_batch_size = 1000;
+  liblock_context *context = open_local("local:", &options);
+  const liblock_acquire_options long_lived = with_ttl(3600000);
+  for (uint32_t i = 0; i < MANY; i++) {
+    liblock_lock lock = 0;
+    assert_ok(liblock_acquire(context, &i, sizeof i, &long_lived, &lock, NULL));
+  }
+  uint64_t ended = 99;
+  assert_ok(liblock_sweep(context, &ended, NULL));
+  const liblock_stats stats = stats_of(context);
+  assert_int_equal(ended, 0);
+  assert_true(stats.sweep_entries >= MANY);
+  assert_in_range(stats.sweep_entries_per_hold_max, 1, 64);
+  end_context(context);
+}
+
+static void extend_set_counts_from_now_and_may_shorten(void **state)
+{
+  const liblock_lock lock = take_briefly(*state, "k", 60000);
+  assert_ok(liblock_extend(*state, lock, 600000, LIBLOCK_EXTEND_SET, NULL));
+  assert_in_range(remaining_of(*state, lock), 500000, 600000);
+  assert_ok(liblock_extend(*state, lock, 15, LIBLOCK_EXTEND_SET, NULL));
+  await_lost(*state, lock);
+}
+
+static void extend_add_adds_to_what_remains(void **state)
+{
+  const liblock_lock lock = take_briefly(*state, "k", 600000);
+  liblock_result result = empty_result();
+  assert_ok(liblock_extend(*state, lock, 300000, LIBLOCK_EXTEND_ADD, &result));
+  assert_in_range(remaining_of(*state, lock), 800000, 900000);
+  assert_in_range(result.remaining_ms, 800000, 900000);
+}
+
+static void extend_to_none_or_auto_takes_the_expiry_away(void **state)
+{
+  const int64_t endless[] = {LIBLOCK_TTL_NONE, LIBLOCK_TTL_AUTO};
+  for (size_t i = 0; i < COUNT_OF(endless); i++) {
+    const liblock_lock lock = take_briefly(*state, "k", 60000);
+    assert_ok(liblock_extend(*state, lock, endless[i], LIBLOCK_EXTEND_SET, NULL));
+    assert_int_equal(remaining_of(*state, lock), -1);
+    assert_ok(liblock_release(*state, lock, NULL));
+  }
+}
+
+static void a_lock_without_an_expiry_can_be_given_one(void **state)
+{
+  const liblock_lock lock = take(*state, "k");
+  assert_int_equal(remaining_of(*state, lock), -1);
+  assert_ok(liblock_extend(*state, lock, 15, LIBLOCK_EXTEND_SET, NULL));
+  await_lost(*state, lock);
+  assert_ok(probe(*state, "k"));
+}
+
+static void a_waiter_notices_that_the_lease_it_waits_for_was_shortened(void **state)
+{
+  liblock_context *context = *state;
+  const liblock_lock lock = take_briefly(context, "k", 3600000);
+  worker *next = worker_acquires(context, "k", NULL);
+  await_waiters(context, 1);
+  assert_ok(liblock_extend(context, lock, 20, LIBLOCK_EXTEND_SET, NULL));
+  assert_ok(worker_join(next, NULL, NULL));
+}
+
+static void a_lease_on_many_keys_ends_for_all_of_them(void **state)
+{
+  const liblock_bytes keys[] = {BYTES("a"), BYTES("b")};
+  const liblock_acquire_options brief = with_ttl(15);
+  liblock_lock lock = 0;
+  assert_ok(liblock_acquire_many(*state, keys, 2, &brief, &lock, NULL));
+  await_lost(*state, lock);
+  take(*state, "a");
+  take(*state, "b");
+  assert_status(LIBLOCK_LOST, liblock_release(*state, lock, NULL));
+  assert_int_equal(stats_of(*state).locks_held, 2);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      fresh(a_late_release_says_lost_once_and_then_not_held),
+      fresh(a_late_release_says_lost_and_touches_nobody),
+      fresh(everything_about_a_lost_lock_says_lost),
+      fresh(an_overdue_holder_is_found_at_once_by_whoever_wants_the_key),
+      fresh(a_waiter_gets_the_key_when_the_lease_of_its_holder_ends),
+      fresh(a_lease_is_not_shorter_than_asked_for),
+      fresh(a_sweep_finds_overdue_locks_that_nobody_wants),
+      cmocka_unit_test(the_periodic_sweep_does_the_same_by_itself),
+      cmocka_unit_test(a_sweep_looks_at_no_more_than_64_entries_while_a_shard_is_held),
+      fresh(extend_set_counts_from_now_and_may_shorten),
+      fresh(extend_add_adds_to_what_remains),
+      fresh(extend_to_none_or_auto_takes_the_expiry_away),
+      fresh(a_lock_without_an_expiry_can_be_given_one),
+      fresh(a_waiter_notices_that_the_lease_it_waits_for_was_shortened),
+      fresh(a_lease_on_many_keys_ends_for_all_of_them),
+  };
+  return cmocka_run_group_tests_name("lease", tests, NULL, NULL);
+}
