@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""check_docs.py finds each kind of rot, and is content with a sound set of documents."""
+from bites import Tap, on_tree
+
+HEADER = """#include <stddef.h>
+#include <stdint.h>
+#define X_MAP(X) \\
+  X(BUSY, 1, 0, "busy")
+typedef int32_t liblock_status;
+typedef struct liblock_context liblock_context;
+typedef struct liblock_owner liblock_owner;
+typedef struct liblock_completions liblock_completions;
+typedef uint64_t liblock_lock;
+typedef uint64_t liblock_request;
+typedef struct liblock_result { int a; } liblock_result;
+typedef struct liblock_acquire_options { int ttl_ms; } liblock_acquire_options;
+typedef struct liblock_context_options { int a; } liblock_context_options;
+typedef void (*liblock_callback)(void);
+liblock_status liblock_release(liblock_context *context, liblock_lock lock, liblock_result *result);
+"""
+README = """# A title, with `code`
+
+[inside](docs/guide.md#second-part) [itself](#a-title-with-code) [outside](https://example.org/none)
+`liblock_release` gives BUSY as `LIBLOCK_BUSY`; `liblock_info_…` is a family; `liblock_quorum_init` comes later.
+`LIBLOCK_REQUIRE_ALL=1 ./dev test`
+
+```c
+options.ttl_ms = 5;
+status = liblock_release(context, lock, &result);
+```
+
+```c
+#include <liblock/liblock.h>
+int main(void) { return 0; }
+```
+
+```sh
+[not](a-link.md)
+```
+"""
+
+
+def main():
+    tap = Tap()
+    base = {
+        "README.md": README,
+        "docs/README.md": "# Documents\n",
+        "docs/guide.md": "# Guide\n## Second part\n",
+        "dev": "case $command in\n  test) run_tests ;;\n  help | -h) usage ;;\nesac\n",
+        "capi/README.md": "# The C API\n",
+        "capi/include/liblock/liblock.h": HEADER,
+        "core/README.md": "# Core\n",
+        "core/base/README.md": "# Base\n",
+        "core/base/a.cpp": "int a;\n",
+    }
+    on_tree(tap, "check_docs.py", base, [
+        ("a_link_to_no_file_is_found", {"docs/a.md": "[a](none.md)\n"}, "link"),
+        ("a_link_to_no_heading_is_found", {"docs/a.md": "[a](guide.md#third-part)\n"}, "link"),
+        ("an_image_that_is_not_there_is_found", {"docs/a.md": "![a](none.png)\n"}, "link"),
+        ("a_function_that_is_not_there_is_found", {"docs/a.md": "Call `liblock_relaese`.\n"}, "public_name"),
+        ("a_constant_that_is_not_there_is_found", {"docs/a.md": "It says LIBLOCK_BUZY.\n"}, "public_name"),
+        ("a_program_that_does_not_compile_is_found",
+         {"docs/a.md": "```c\nint main(void) { return nothing; }\n```\n"}, "fragment"),
+        ("a_fragment_that_does_not_compile_is_found", {"docs/a.md": "```c\noptions.tll_ms = 5;\n```\n"}, "fragment"),
+        ("a_command_that_is_not_there_is_found", {"docs/a.md": "Run ./dev tset\n"}, "command"),
+        ("a_folder_without_readme_is_found", {"tools/a.py": "a = 1\n"}, "readme"),
+        ("a_folder_of_core_without_readme_is_found", {"core/local/a.cpp": "int a;\n"}, "readme"),
+    ])
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""check_symbols.py, check_object.py and check_header.py find what is wrong with small shared objects and headers."""
+import pathlib
+import subprocess
+import tempfile
+
+from bites import Tap, expect_broken, expect_clean, run, write_tree
+
+HEADER = """#ifndef H
+#define H
+#define LIBLOCK_API __attribute__((visibility("default")))
+/* liblock_in_a_comment(void); */
+typedef void (*liblock_callback)(int status);
+typedef struct liblock_bytes { int size; } liblock_bytes;
+enum { LIBLOCK_ONE = 1 };
+LIBLOCK_API int liblock_a(int x,
+                          liblock_callback callback);
+LIBLOCK_API const char *liblock_b(void);
+#endif
+"""
+SOURCE = """int liblock_a(int x) { return x; }
+const char *liblock_b(void) { return ""; }
+"""
+LINK = ["-Wl,-z,nodelete", "-Wl,-z,now", "-Wl,-soname,liblock.so.7"]
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def link(directory, name, source, flags):
+    path = pathlib.Path(directory, name)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", path, *flags],
+                   input=source, text=True, check=True)
+    return path
+
+
+def check_symbols(tap, directory):
+    script, header = "check_symbols.py", pathlib.Path(directory, "h.h")
+    header.write_text(HEADER, encoding="utf-8")
+    good = link(directory, "good.so", SOURCE, LINK)
+    expect_clean(tap, "an_object_that_equals_its_header_passes", script, [good, header])
+    extra = link(directory, "extra.so", SOURCE + "int liblock_c(void) { return 0; }\n", LINK)
+    expect_broken(tap, "an_undeclared_export_is_found", script, [extra, header], "exported_function_is_declared")
+    less = link(directory, "less.so", "int liblock_a(int x) { return x; }\n", LINK)
+    expect_broken(tap, "a_declaration_without_export_is_found", script, [less, header], "declared_function_is_exported")
+    unmarked = pathlib.Path(directory, "unmarked.h")
+    unmarked.write_text(HEADER.replace("LIBLOCK_API const", "const"), encoding="utf-8")
+    expect_broken(tap, "an_unmarked_declaration_is_found", script, [good, unmarked], "marked_as_exported")
+    hidden = "static int hidden(void) { return 0; }\nint uv_run(void) { return hidden(); }\n"
+    leak = link(directory, "leak.so", SOURCE + hidden, LINK)
+    # A foreign symbol breaks two rules at once: it is not ours, and it is not declared.
+    status, _, broken, output = run(script, [leak, header])
+    good = status == 1 and broken == ["only_liblock_symbols_are_exported", "every_exported_function_is_declared"]
+    tap.rule("a_leaking_symbol_of_another_library_is_found", [] if good else output.splitlines())
+
+
+def check_object(tap, directory):
+    script = "check_object.py"
+    bad = [
+        ("an_object_that_can_be_unloaded_is_found", LINK[1:], "never_unloaded"),
+        ("an_object_that_binds_late_is_found", [LINK[0], LINK[2], "-Wl,-z,lazy"], "binds_its_symbols"),
+        ("a_wrong_soname_is_found", [*LINK[:2], "-Wl,-soname,liblock.so"], "soname"),
+        ("a_missing_soname_is_found", LINK[:2], "soname"),
+        ("a_needed_stranger_is_found", [*LINK, "-Wl,--no-as-needed", "{stranger}"], "are_needed"),
+        ("a_search_path_is_found", [*LINK, "-Wl,-rpath,/opt"], "search_path"),
+        ("an_executable_stack_is_found", [*LINK, "-Wl,-z,execstack"], "stack"),
+    ]
+    good = link(directory, "object.so", SOURCE, LINK)
+    expect_clean(tap, "a_well_linked_object_passes", script, [good, 7])
+    stranger = link(directory, "libstranger.so", "int stranger;\n", ["-Wl,-soname,libstranger.so.1"])
+    for name, flags, rule in bad:
+        flags = [str(stranger) if flag == "{stranger}" else flag for flag in flags]
+        expect_broken(tap, name, script, [link(directory, "bad.so", SOURCE, flags), 7], rule)
+
+
+def check_header(tap, directory):
+    script = "check_header.py"
+    real = ROOT / "capi/include/liblock"
+    headers = {name: (real / name).read_text(encoding="utf-8") for name in ("liblock.h", "version.h")}
+    bad = [
+        ("a_header_that_is_not_self_contained_is_found", lambda text: text.replace("#include <stdint.h>", "")),
+        ("a_header_without_guard_is_found", lambda text: text.replace("#ifndef LIBLOCK_H\n", "#if 1\n")),
+        ("a_header_that_is_no_cpp_is_found", lambda text: text + "#ifdef __cplusplus\nint class(void);\n#endif\n"),
+        ("a_header_that_warns_is_found", lambda text: text + "static inline int f(unsigned x) { return x; }\n"),
+    ]
+    for name, change in bad:
+        include = pathlib.Path(directory, name)
+        write_tree(include, {"liblock/version.h": headers["version.h"],
+                             "liblock/liblock.h": change(headers["liblock.h"])})
+        status, _, broken, output = run(script, [include])
+        tap.rule(name, [] if status == 1 and broken else output.splitlines())
+
+
+def main():
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as directory:
+        check_symbols(tap, directory)
+        check_object(tap, directory)
+        check_header(tap, directory)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+# Configures and builds in build/NAME, quietly: the log is shown only when something fails. Configuring is repeated
+# only when the options changed, so that the second call costs what ninja needs to see that nothing is to do.
+# Sourced by ./dev.
+
+build_root=$root/build
+log_dir=$build_root/logs
+mkdir -p "$log_dir"
+
+# Options for every build of a continuous-integration run: there a warning is an error.
+strict_options() { [ "${LIBLOCK_REQUIRE_ALL:-0}" = 1 ] && echo -Dwerror=true || echo -Dwerror=false; }
+
+show_log() { # LOG
+  sed 's/^/    /' "$1" | tail -n 60 >&2
+  echo "dev: the whole log is $1" >&2
+}
+
+# configure NAME OPTION…: build/NAME exists with exactly these options afterwards. CC and CXX of the environment
+# are part of them, since meson fixes the compiler at the first set-up.
+configure() {
+  local name=$1 directory=$build_root/$1 wanted
+  shift
+  wanted="${CC:-} ${CXX:-} $*"
+  [ -f "$directory/build.ninja" ] && [ "$(cat "$directory/dev-options" 2>/dev/null)" = "$wanted" ] && return 0
+  echo "dev: configuring build/$name ($*)" >&2
+  rm -rf "$directory"
+  if ! meson setup "$directory" "$root" "$@" >"$log_dir/$name-setup.log" 2>&1; then
+    show_log "$log_dir/$name-setup.log"
+    return 1
+  fi
+  echo "$wanted" >"$directory/dev-options"
+}
+
+# build NAME TARGET…: everything without a target.
+build() {
+  local name=$1 began=$SECONDS
+  shift
+  if ! ninja -C "$build_root/$name" -n "$@" | grep -q 'no work to do'; then
+    echo "dev: building build/$name" >&2
+  fi
+  if ! ninja -C "$build_root/$name" "$@" >"$log_dir/$name-build.log" 2>&1; then
+    grep -E -A12 'error|FAILED' "$log_dir/$name-build.log" >"$log_dir/$name-errors.log" || true
+    show_log "$log_dir/$name-errors.log"
+    return 1
+  fi
+  [ $((SECONDS - began)) -lt 3 ] || echo "dev: built build/$name in $((SECONDS - began)) s" >&2
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Documents that cannot rot unseen: links lead somewhere, public names exist, C fragments compile, commands exist.
+
+A C block that has a main is compiled as it stands; any other one as the body of a function that is given the usual
+names (context, owner, lock, token, options, result, key). A name that the header does not have yet may stand on a
+line that says so ("planned", "later", "not yet", "reserved"). Usage: check_docs.py ROOT. Prints TAP.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+from tap import Tap, files_of
+
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]\n]*\]\(([^)\s]+)\)")
+NAME = re.compile(r"(?<![\w/.-])(liblock_[a-z][a-z_]*|LIBLOCK_[A-Z][A-Z_]*)(?![\w*…-]|\.(?:h|so|pc|map|hpp|cpp)\b)")
+PROMISED = re.compile(r"planned|later|not yet|reserved|issue", re.IGNORECASE)
+# Variables of the environment and names of the build, which no header declares.
+OTHER_NAMES = {"LIBLOCK_REQUIRE_ALL", "LIBLOCK_TEST_SIZE", "LIBLOCK_COUNTS", "LIBLOCK_BUILD", "LIBLOCK_ASSERT",
+               "LIBLOCK_TEST_SEED", "liblock_dep"}
+FOLDERS = ("core", "tests", "bindings")  # whose folders open with a README each
+PRELUDE = """#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <liblock/liblock.h>
+void fragment(liblock_context *context, liblock_context *ctx, liblock_owner *owner, liblock_lock lock, uint64_t token,
+              liblock_acquire_options options, liblock_context_options context_options, liblock_result result,
+              liblock_completions *completions, liblock_request request, const char *key, size_t key_size,
+              liblock_status status, liblock_callback callback, void *user_data);
+void fragment(liblock_context *context, liblock_context *ctx, liblock_owner *owner, liblock_lock lock, uint64_t token,
+              liblock_acquire_options options, liblock_context_options context_options, liblock_result result,
+              liblock_completions *completions, liblock_request request, const char *key, size_t key_size,
+              liblock_status status, liblock_callback callback, void *user_data) {
+"""
+
+
+def line_of(text, index):
+    return text.count("\n", 0, index) + 1
+
+
+def anchors_of(text):
+    """The anchors that a rendered page has for its headings."""
+    text = FENCE.sub("", text)
+    found = set()
+    for heading in re.findall(r"^#{1,6} +(.*?) *#*$", text, re.MULTILINE):
+        plain = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        found.add(re.sub(r"[^\w\- ]", "", plain).replace(" ", "-"))
+    return found
+
+
+def broken_links(root, pages):
+    for name, text in pages.items():
+        plain = FENCE.sub(lambda match: "\n" * match.group(0).count("\n"), text)
+        for match in LINK.finditer(plain):
+            target = match.group(1) or match.group(2)
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            full = (root / name).parent / path if path else root / name
+            where = f"{name}:{line_of(plain, match.start())}: {target}"
+            if not full.exists():
+                yield f"{where}: no such file"
+            elif anchor and full.suffix == ".md" and anchor not in anchors_of(full.read_text(encoding="utf-8")):
+                yield f"{where}: no such heading"
+
+
+def public_names(root):
+    text = "".join(path.read_text(encoding="utf-8") for path in (root / "capi/include/liblock").glob("*.h"))
+    names = set(re.findall(r"\b(?:liblock_[a-z_]+|LIBLOCK_[A-Z_]+)\b", text))
+    return names | {f"LIBLOCK_{name}" for name in re.findall(r"^  X\((\w+),", text, re.MULTILINE)} | OTHER_NAMES
+
+
+def unknown_names(root, pages):
+    known = public_names(root)
+    for name, text in pages.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            for match in NAME.finditer(line):
+                if match.group(1) not in known and not PROMISED.search(line):
+                    yield f"{name}:{number}: {match.group(1)} is not in the header"
+
+
+def uncompilable(root, pages):
+    for name, text in pages.items():
+        for match in FENCE.finditer(text):
+            if match.group(1) not in ("c", "C", "cpp", "c++"):
+                continue
+            language = "c" if match.group(1).lower() == "c" else "c++"
+            body = match.group(2)
+            source = body if re.search(r"\bmain\s*\(", body) else PRELUDE + body + "\n}\n"
+            standard = "-std=gnu11" if language == "c" else "-std=gnu++17"
+            done = subprocess.run(["gcc", "-x", language, standard, "-fsyntax-only", "-I", root / "capi/include", "-"],
+                                  input=source, capture_output=True, text=True)
+            if done.returncode:
+                first = next((line for line in done.stderr.splitlines() if "error" in line), "does not compile")
+                yield f"{name}:{line_of(text, match.start())}: {first}"
+
+
+def unknown_commands(root, pages):
+    dev = (root / "dev").read_text(encoding="utf-8") if (root / "dev").exists() else ""
+    commands = set(re.findall(r"^  ([a-z]+)(?: \|[^)]*)?\) ", dev, re.MULTILINE))
+    for name, text in pages.items():
+        for match in re.finditer(r"\./dev ([a-z]+)", text):
+            if match.group(1) not in commands:
+                yield f"{name}:{line_of(text, match.start())}: ./dev has no command '{match.group(1)}'"
+
+
+def folders_without_readme(root, names):
+    """The main folders, and each folder directly below core, tests and bindings, that hold files."""
+    folders = set()
+    for name in names:
+        parts = pathlib.PurePosixPath(name).parts
+        if len(parts) > 1 and not parts[0].startswith("."):
+            folders.add(parts[0])
+        if len(parts) > 2 and parts[0] in FOLDERS:
+            folders.add("/".join(parts[:2]))
+    return sorted(f"{folder}/ has no README.md" for folder in folders if not (root / folder / "README.md").exists())
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    names = files_of(root)
+    pages = {name: (root / name).read_text(encoding="utf-8") for name in names if name.endswith(".md")}
+    tap = Tap()
+    tap.rule("there_are_documents_to_check", [] if pages else ["no .md file"])
+    tap.rule("every_link_leads_somewhere", broken_links(root, pages))
+    tap.rule("every_public_name_exists_in_the_header", unknown_names(root, pages))
+    tap.rule("every_c_fragment_compiles", uncompilable(root, pages))
+    tap.rule("every_command_of_dev_exists", unknown_commands(root, pages))
+    tap.rule("every_folder_opens_with_a_readme", folders_without_readme(root, names))
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+# What a suite is made of. A suite is one file tools/suites/NAME.sh that may set
+#   suite_needs="NEED…"     what it cannot run without (names of tools/needs.txt); missing = the suite fails
+#   suite_foreign="NEED…"   foreign toolchains it uses where they can be had; missing = named skips
+# and defines quick, gate and nightly, or only some of them: a size it does not define does not run it. They call
+# the functions below. Every outcome is printed as a line and counted in $LIBLOCK_COUNTS; a function that fails
+# counts itself, so that a suite goes on after a failure and nothing is lost. Sourced by ./dev.
+
+count() { echo "$1 $2 $3" >>"$LIBLOCK_COUNTS"; } # PASSED FAILED SKIPPED
+
+skip() { # NAME REASON
+  echo "  SKIPPED $suite/$1: $2"
+  count 0 0 1
+}
+
+fail() { # NAME
+  echo "  FAILED $suite/$1"
+  count 0 1 0
+}
+
+# check NAME COMMAND…: one test, by exit status; its output is shown when it fails.
+check() {
+  local name=$1 log
+  shift
+  log=$log_dir/check-$suite-${name//[^a-zA-Z0-9_]/_}.log
+  if "$@" >"$log" 2>&1; then
+    echo "  ok $suite/$name"
+    count 1 0 0
+  else
+    fail "$name"
+    show_log "$log" 2>&1
+  fi
+}
+
+# build_or_fail NAME OPTION…: configures and builds build/NAME. A build that fails is one failed test.
+build_or_fail() {
+  if configure "$@" && build "$1"; then return 0; fi
+  fail "build of build/$1"
+  return 1
+}
+
+# run_suites NAME SUITE… [-- ARGUMENT of run_tests.py…]: the tests of these meson suites in build/NAME.
+run_suites() {
+  local directory=$build_root/$1
+  local -a arguments=()
+  shift
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    arguments+=(--suite "$1")
+    shift
+  done
+  [ $# -eq 0 ] || shift
+  python3 "$root/tools/run_tests.py" --build "$directory" --label "$suite" "${arguments[@]}" "$@" || true
+}
+
+# run_program PROGRAM ARGUMENT…: one Python program outside the build that prints TAP.
+run_program() { python3 "$root/tools/run_tests.py" --label "$suite" -- python3 "$@" || true; }
+
+# The ordinary build that most suites share: gcc, optimised, with assertions.
+ordinary_build() { CC=gcc CXX=g++ build_or_fail release -Dtests=enabled -Dexamples=enabled "$(strict_options)"; }

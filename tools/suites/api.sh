@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+# The shared object from outside: the C API, conformance, the checks of the object, the header and the tree, the
+# examples, installed programs, and two foreign function interfaces.
+suite_needs="compiler meson ninja pkg-config python libuv cmocka jansson binutils"
+suite_foreign="ruby"
+gate_needs="clang"
+
+# A foreign toolchain that is not there leaves no test behind that could be seen missing: it is named here.
+foreign() {
+  have ruby || skip ffi_smoke_ruby "Ruby with the ffi gem is not on this machine"
+  python3 -c 'import ctypes' 2>/dev/null || skip ffi_smoke_python "this Python has no ctypes"
+}
+
+quick() { ordinary_build && run_suites release api && foreign; }
+
+gate() {
+  quick
+  CC=clang CXX=clang++ build_or_fail clang -Dtests=enabled -Dexamples=enabled -Dwerror=true && run_suites clang api
+}
+
+nightly() { gate; }
