@@ -23,13 +23,14 @@ meson_is_new_enough() {
 need_line() { sed -n "s/^$1 *| *//p" "$root/tools/needs.txt"; }
 need_column() { need_line "$1" | cut -d '|' -f "$2" | sed 's/^ *//; s/ *$//'; }
 
-have() { # NEED: is it there?
+# have NEED: is it there? A slow look is remembered when it succeeds; build/ may be deleted to forget it.
+have() {
   local kind what
   read -r kind what <<<"$(need_column "$1" 1)"
   case $kind in
     command) command -v "$what" >/dev/null ;;
     pkg-config) command -v pkg-config >/dev/null && pkg-config --exists "$what" ;;
-    run) "$what" ;;
+    run) [ -f "$log_dir/have-$1" ] || { "$what" && : >"$log_dir/have-$1"; } ;;
     *) echo "dev: tools/needs.txt knows no '$1'" >&2; exit 2 ;;
   esac
 }

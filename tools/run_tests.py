@@ -115,9 +115,10 @@ def report(label, entries):
     marks = {PASS: "ok", FAIL: "FAILED", SKIPPED: "SKIPPED"}
     for entry in sorted(entries, key=lambda one: one["name"]):
         outcomes = judge(entry)
+        program = label if entry["name"] == label else f"{label}/{entry['name']}"
         for outcome, name in outcomes:
             counts[outcome] += 1
-            print(f"  {marks[outcome]} {label}/{entry['name']}: {name}")
+            print(f"  {marks[outcome]} {program}: {name}")
         if any(outcome == FAIL for outcome, _ in outcomes):
             print_output(entry)
     return counts

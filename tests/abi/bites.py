@@ -40,7 +40,8 @@ def expect_broken(tap, name, script, arguments, rule):
     """The rule (a regular expression) must be the only one that is broken, and the script must end with status 1."""
     status, _, broken, output = run(script, arguments)
     good = status == 1 and len(broken) == 1 and re.search(rule, broken[0])
-    tap.rule(name, [] if good else [f"wanted '{rule}' broken alone, status 1; got status {status}", *output.splitlines()])
+    said = [f"wanted '{rule}' broken alone, status 1; got status {status}", *output.splitlines()]
+    tap.rule(name, [] if good else said)
 
 
 def on_tree(tap, script, base, cases):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a binding or an older program relies on without asking: sizes and offsets of the public structs, numbers of
- * the statuses and constants. The numbers stand in layout.def and below a second time, so that a change of the
- * header that would break a program built yesterday fails here and cannot pass unseen.
+ * What a binding or an older program relies on without asking: sizes and offsets of the public structs,
+ * numbers of the statuses and constants. The numbers stand in layout.def and below a second time, so that a
+ * change of the header that would break a program built yesterday fails here and cannot pass unseen.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,8 @@ static void every_field_is_where_it_was_published(void **state) {
   }
 }
 
-/* A gap would carry bytes that nobody initialises; a field missing from layout.def would leave one as well. */
+/* A gap would carry bytes that nobody initialises; a field missing from layout.def would leave one as well.
+ */
 static void the_fields_of_a_struct_lie_without_gaps(void **state) {
   (void)state;
   size_t end = 0, size = 0;
@@ -52,7 +53,8 @@ static void the_fields_of_a_struct_lie_without_gaps(void **state) {
       size = place->size;
       continue;
     }
-    if (place->offset != end) fail_msg("%s: at %zu, but what stands before ends at %zu", place->name, place->offset, end);
+    if (place->offset != end)
+      fail_msg("%s: at %zu, but what stands before ends at %zu", place->name, place->offset, end);
     end += place->size;
   }
   assert_int_equal(end, size);
@@ -83,16 +85,17 @@ typedef struct Number {
   int64_t value, published;
 } Number;
 
-#define STATUS(name, number) {#name, LIBLOCK_##name, number}
+#define STATUS(name, number) \
+  { #name, LIBLOCK_##name, number }
 static const Number statuses[] = {
-    STATUS(OK, 0),          STATUS(BUSY, 1),          STATUS(TIMEOUT, 2),        STATUS(RETRIES_EXHAUSTED, 3),
-    STATUS(CANCELED, 4),    STATUS(DEADLOCK, 5),      STATUS(ALREADY_HELD, 6),   STATUS(DEQUEUED, 7),
-    STATUS(TOO_LATE, 8),    STATUS(NOT_HELD, 20),     STATUS(LOST, 21),          STATUS(NOT_OWNER, 22),
-    STATUS(IN_DOUBT, 30),   STATUS(PARTIAL, 31),      STATUS(NO_QUORUM, 32),     STATUS(QUARANTINED, 33),
-    STATUS(CONNECT, 40),    STATUS(AUTH, 41),         STATUS(SERVER, 42),        STATUS(WRONG_TYPE, 43),
-    STATUS(READ_ONLY, 44),  STATUS(PROTOCOL, 45),     STATUS(NODES_MISMATCH, 34), STATUS(INVALID_ARGUMENT, 60),
-    STATUS(LIMIT, 64),      STATUS(FORKED, 67),       STATUS(INVALID_HANDLE, 61), STATUS(OPTIONS_MISMATCH, 62),
-    STATUS(CLOSED, 66),     STATUS(NO_MEMORY, 68),    STATUS(UNSUPPORTED, 63),   STATUS(WOULD_DEADLOCK, 65),
+    STATUS(OK, 0),         STATUS(BUSY, 1),       STATUS(TIMEOUT, 2),         STATUS(RETRIES_EXHAUSTED, 3),
+    STATUS(CANCELED, 4),   STATUS(DEADLOCK, 5),   STATUS(ALREADY_HELD, 6),    STATUS(DEQUEUED, 7),
+    STATUS(TOO_LATE, 8),   STATUS(NOT_HELD, 20),  STATUS(LOST, 21),           STATUS(NOT_OWNER, 22),
+    STATUS(IN_DOUBT, 30),  STATUS(PARTIAL, 31),   STATUS(NO_QUORUM, 32),      STATUS(QUARANTINED, 33),
+    STATUS(CONNECT, 40),   STATUS(AUTH, 41),      STATUS(SERVER, 42),         STATUS(WRONG_TYPE, 43),
+    STATUS(READ_ONLY, 44), STATUS(PROTOCOL, 45),  STATUS(NODES_MISMATCH, 34), STATUS(INVALID_ARGUMENT, 60),
+    STATUS(LIMIT, 64),     STATUS(FORKED, 67),    STATUS(INVALID_HANDLE, 61), STATUS(OPTIONS_MISMATCH, 62),
+    STATUS(CLOSED, 66),    STATUS(NO_MEMORY, 68), STATUS(UNSUPPORTED, 63),    STATUS(WOULD_DEADLOCK, 65),
     STATUS(INTERNAL, 69),
 };
 
@@ -118,25 +121,43 @@ static void every_status_is_published_here_once(void **state) {
   }
 }
 
-#define CONSTANT(name, number) {#name, LIBLOCK_##name, number}
+#define CONSTANT(name, number) \
+  { #name, LIBLOCK_##name, number }
 static const Number constants[] = {
-    CONSTANT(RETRYABLE, 1),           CONSTANT(MAYBE_HELD, 2),
-    CONSTANT(LOST_LOCK, 4),           CONSTANT(RESULT_REENTERED, 1),
-    CONSTANT(RESULT_WAITED, 2),       CONSTANT(RESULT_TOOK_OVER, 4),
-    CONSTANT(KIND_ACQUIRE, 1),        CONSTANT(KIND_RELEASE, 2),
-    CONSTANT(KIND_LOST, 3),           CONSTANT(KIND_WATCH, 4),
-    CONSTANT(KIND_CLOSE, 5),          CONSTANT(DEFAULT, INT64_MIN),
-    CONSTANT(ON_CLOSE_RELEASE, 0),    CONSTANT(ON_CLOSE_LEAVE, 1),
-    CONSTANT(TTL_AUTO, -1),           CONSTANT(TTL_NONE, -2),
-    CONSTANT(ORDER_FIFO, 0),          CONSTANT(ORDER_LIFO, 1),
-    CONSTANT(ORDER_PRIORITY, 2),      CONSTANT(ORDER_ANY, 3),
-    CONSTANT(MODE_EXCLUSIVE, 0),      CONSTANT(BACKOFF_FIXED, 0),
-    CONSTANT(BACKOFF_LINEAR, 1),      CONSTANT(BACKOFF_EXPONENTIAL, 2),
-    CONSTANT(ON_CONFLICT_REENTER, 0), CONSTANT(ON_CONFLICT_REENTER_EXTEND, 1),
-    CONSTANT(ON_CONFLICT_WAIT, 2),    CONSTANT(ON_CONFLICT_FAIL, 3),
-    CONSTANT(ON_DEADLOCK_FAIL_SELF, 0), CONSTANT(ON_DEADLOCK_FAIL_YOUNGEST, 1),
-    CONSTANT(ON_DEADLOCK_REPORT_ONLY, 2), CONSTANT(EXTEND_SET, 0),
-    CONSTANT(EXTEND_ADD, 1),          CONSTANT(DROP_QUEUE, 1),
+    CONSTANT(RETRYABLE, 1),
+    CONSTANT(MAYBE_HELD, 2),
+    CONSTANT(LOST_LOCK, 4),
+    CONSTANT(RESULT_REENTERED, 1),
+    CONSTANT(RESULT_WAITED, 2),
+    CONSTANT(RESULT_TOOK_OVER, 4),
+    CONSTANT(KIND_ACQUIRE, 1),
+    CONSTANT(KIND_RELEASE, 2),
+    CONSTANT(KIND_LOST, 3),
+    CONSTANT(KIND_WATCH, 4),
+    CONSTANT(KIND_CLOSE, 5),
+    CONSTANT(DEFAULT, INT64_MIN),
+    CONSTANT(ON_CLOSE_RELEASE, 0),
+    CONSTANT(ON_CLOSE_LEAVE, 1),
+    CONSTANT(TTL_AUTO, -1),
+    CONSTANT(TTL_NONE, -2),
+    CONSTANT(ORDER_FIFO, 0),
+    CONSTANT(ORDER_LIFO, 1),
+    CONSTANT(ORDER_PRIORITY, 2),
+    CONSTANT(ORDER_ANY, 3),
+    CONSTANT(MODE_EXCLUSIVE, 0),
+    CONSTANT(BACKOFF_FIXED, 0),
+    CONSTANT(BACKOFF_LINEAR, 1),
+    CONSTANT(BACKOFF_EXPONENTIAL, 2),
+    CONSTANT(ON_CONFLICT_REENTER, 0),
+    CONSTANT(ON_CONFLICT_REENTER_EXTEND, 1),
+    CONSTANT(ON_CONFLICT_WAIT, 2),
+    CONSTANT(ON_CONFLICT_FAIL, 3),
+    CONSTANT(ON_DEADLOCK_FAIL_SELF, 0),
+    CONSTANT(ON_DEADLOCK_FAIL_YOUNGEST, 1),
+    CONSTANT(ON_DEADLOCK_REPORT_ONLY, 2),
+    CONSTANT(EXTEND_SET, 0),
+    CONSTANT(EXTEND_ADD, 1),
+    CONSTANT(DROP_QUEUE, 1),
 };
 
 static void the_value_of_a_constant_never_changes(void **state) {

@@ -22,7 +22,8 @@ int main(void) {
   good &= expect("acquire", liblock_acquire(context, "key", 3, NULL, &lock, &result), LIBLOCK_OK);
   good &= expect("token", liblock_fencing_token(context, lock, &token), LIBLOCK_OK);
   good &= token != 0 && token == result.token;
-  good &= expect("try of a held key", liblock_try_acquire(context, "key", 3, NULL, &second, NULL), LIBLOCK_BUSY);
+  good &=
+      expect("try of a held key", liblock_try_acquire(context, "key", 3, NULL, &second, NULL), LIBLOCK_BUSY);
   good &= expect("release", liblock_release(context, lock, NULL), LIBLOCK_OK);
   good &= expect("second release", liblock_release(context, lock, NULL), LIBLOCK_NOT_HELD);
   good &= expect("close", liblock_close(context), LIBLOCK_OK);
