@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""The machine and the build that figures come from, and whether anybody else was using it. With another job
+running contended figures move ten-fold either way, so CPU time of others is watched around every program."""
+
+import glob
+import json
+import os
+import platform
+import re
+import resource
+import subprocess
+import time
+
+# Above this share of all CPUs a measurement is repeated, and marked when repeating does not help.
+BUSY = 0.04
+
+
+def _busy_seconds():
+    with open("/proc/stat") as stat:
+        fields = [int(word) for word in stat.readline().split()[1:9]]
+    user, nice, system, _idle, _iowait, irq, softirq, steal = fields
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def _own_seconds():
+    total = 0.0
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(who)
+        total += usage.ru_utime + usage.ru_stime
+    return total
+
+
+class ForeignLoad:
+    """The share of all CPUs that others used inside the with block (our children must have ended in it)."""
+
+    def __enter__(self):
+        self._start = (time.monotonic(), _busy_seconds(), _own_seconds())
+        return self
+
+    def __exit__(self, *_):
+        wall, busy, own = (now - then for now, then in zip(
+            (time.monotonic(), _busy_seconds(), _own_seconds()), self._start))
+        self.share = max(0.0, busy - own) / (wall * (os.cpu_count() or 1))
+
+
+def wait_until_quiet(patience, say):
+    """True as soon as others leave the machine alone, False when they do not within `patience` seconds."""
+    end = time.monotonic() + patience
+    while True:
+        with ForeignLoad() as load:
+            time.sleep(1)
+        if load.share <= BUSY:
+            return True
+        if time.monotonic() > end:
+            return False
+        say(f"others use {100 * load.share:.0f} % of the machine; waiting for quiet")
+
+
+def _first(pattern, path):
+    try:
+        with open(path) as file:
+            found = re.search(pattern, file.read(), re.M)
+        return found.group(1).strip() if found else None
+    except OSError:
+        return None
+
+
+def _output(*command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def describe_machine():
+    cpus = len(os.sched_getaffinity(0))
+    virtual = _first(r"^flags.*\b(hypervisor)\b", "/proc/cpuinfo")
+    return {
+        "cpu": _first(r"^model name\s*:\s*(.*)$", "/proc/cpuinfo") or platform.machine(),
+        "cpus": f"{cpus}{' (virtual machine)' if virtual else ''}",
+        "kernel": platform.release(),
+        "libc": " ".join(platform.libc_ver()),
+        "go": _output("go", "env", "GOVERSION"),
+    }
+
+
+def describe_build(build):
+    """Compiler and options of a meson build directory, with reasons why its figures say little, if any."""
+    def load(name):
+        with open(os.path.join(build, "meson-info", name)) as file:
+            return json.load(file)
+    try:
+        options = {option["name"]: option["value"] for option in load("intro-buildoptions.json")}
+        compiler = load("intro-compilers.json")["host"]["cpp"]
+    except (OSError, KeyError):
+        return {"compiler": "unknown", "warnings": ["not a build of meson; its options are unknown"]}
+    warnings = []
+    if str(options.get("optimization")) not in ("2", "3"):
+        warnings.append(f"built with optimization={options.get('optimization')}")
+    if options.get("b_sanitize", "none") != "none":
+        warnings.append(f"built with b_sanitize={options['b_sanitize']}")
+    if options.get("b_coverage"):
+        warnings.append("built with b_coverage=true")
+    return {
+        "compiler": f"{compiler['id']} {compiler['version']}",
+        "buildtype": options.get("buildtype"),
+        "optimization": options.get("optimization"),
+        "lto": options.get("b_lto"),
+        "warnings": warnings,
+    }
+
+
+def find_build(root):
+    """The build directory whose benchmark programs are newest, or None."""
+    found = glob.glob(os.path.join(root, "build*", "bench", "bench-pairs"))
+    found += glob.glob(os.path.join(root, "build", "*", "bench", "bench-pairs"))
+    return os.path.dirname(os.path.dirname(max(found, key=os.path.getmtime))) if found else None

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Figures out of metrics, and tables out of figures. A figure is the median of the rounds with its least and
+greatest; what could not be measured is named with the reason, never left out."""
+
+from statistics import median
+
+FIGURES_BEGIN = "<!-- figures: begin (written by run.py --write-readme) -->"
+FIGURES_END = "<!-- figures: end -->"
+HEADINGS = ("id", "measure", "median", "min - max", "unit", "reach", "aim", "verdict")
+
+
+def number(value):
+    if value != value or abs(value) >= 1e6:
+        return f"{value:.3g}"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 100 else f"{value:.2f}"
+
+
+def figures(rows, rounds, missing):
+    """One entry per part; `rounds` is a list of {metric: value}."""
+    result = []
+    for row in rows:
+        for part in row.parts:
+            entry = {"row": row.id, "label": part.label, "unit": part.unit, "required": row.required}
+            if part.goal:
+                entry.update(reach=part.goal.text(part.goal.reach), aim=part.goal.text(part.goal.aim))
+            absent = [need for need in part.needs if need in missing]
+            if absent:
+                entry["missing"] = f"missing here: {', '.join(sorted({missing[need] for need in absent}))}"
+            else:
+                values = [part.compute(*(metrics[need] for need in part.needs)) for metrics in rounds]
+                entry.update(median=median(values), min=min(values), max=max(values), values=values)
+                entry["verdict"] = part.goal.verdict(entry["median"]) if part.goal else ""
+            result.append(entry)
+    return result
+
+
+def _cells(entry):
+    goals = (entry.get("reach", ""), entry.get("aim", ""))
+    if "missing" in entry:
+        return (entry["row"], entry["label"], "-", "-", entry["unit"], *goals, entry["missing"])
+    spread = f"{number(entry['min'])} - {number(entry['max'])}"
+    middle = number(entry["median"])
+    return (entry["row"], entry["label"], middle, spread, entry["unit"], *goals, entry["verdict"])
+
+
+def as_text(rows, entries):
+    lines = []
+    cells = [HEADINGS] + [_cells(entry) for entry in entries]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(HEADINGS))]
+
+    def show(line):
+        aligned = (text.rjust(width) if i in (2, 3) else text.ljust(width)
+                   for i, (text, width) in enumerate(zip(line, widths)))
+        lines.append("  ".join(aligned).rstrip())
+
+    show(HEADINGS)
+    for row in rows:
+        lines.append(f"--- {row.id}: {row.title}{' (required)' if row.required else ''}")
+        for line in cells[1:]:
+            if line[0] == row.id:
+                show(line)
+    return "\n".join(lines)
+
+
+def as_markdown(rows, entries, run):
+    lines = [f"| {' | '.join(HEADINGS)} |", "| --- | --- | ---: | ---: | --- | --- | --- | --- |"]
+    for row in rows:
+        lines.append(f"| **{row.id}** | **{row.title}** | | | | | | {'required' if row.required else ''} |")
+        for entry in entries:
+            if entry["row"] == row.id:
+                cells = [""] + [cell.replace("|", "\\|") for cell in _cells(entry)[1:]]
+                lines.append(f"| {' | '.join(cells)} |")
+    machine, build = run["machine"], run["build"]
+    head = [
+        f"{run['when'][:10]}, liblock {run['version']}, {run['rounds']} rounds. "
+        f"{machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, {machine['libc']}; "
+        f"{build['compiler']}, buildtype {build.get('buildtype')}, optimization {build.get('optimization')}"
+        f"{', ' + machine['go'] if machine.get('go') else ''}. "
+        f"Others used at most {100 * run['foreign']:.1f} % of the machine during a program.", ""]
+    return "\n".join(head + lines)
+
+
+def into_readme(path, markdown):
+    with open(path) as file:
+        text = file.read()
+    before, rest = text.split(FIGURES_BEGIN, 1)
+    after = rest.split(FIGURES_END, 1)[1]
+    with open(path, "w") as file:
+        file.write(f"{before}{FIGURES_BEGIN}\n\n{markdown}\n\n{FIGURES_END}{after}")

@@ -1,0 +1,3 @@
+module liblock/bench/peers/keyedmutex
+
+go 1.19
