@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""./dev and .ci/run count and conclude as they promise: on a copy of the script with small suites of its own."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from bites import TOOLS, Tap
+
+ROOT = TOOLS.parent
+BOTH = "quick() { check holds true; }\ngate() { check holds true; check holds_too test 1 = 1; }\n"
+ONLY_GATE = "gate() { check deep true; }\n"
+FAILS = "quick() { check falls false; check holds true; }\n"
+SKIPS = "quick() { check holds true; skip absent 'no such toolchain'; }\n"
+EMPTY = "quick() { :; }\n"
+DIES = "quick() { check holds true; exit 1; }\n"
+NO_BUILD = "quick() { build_or_fail release -Dnonsense=1; }\n"
+
+# name, suites, arguments, environment, last line, status
+CASES = [
+    ("a_passing_suite_passes", {"unit": BOTH}, [], {}, "1 passed, 0 failed", 0),
+    ("a_named_suite_runs_its_gate_form", {"unit": BOTH}, ["unit"], {}, "2 passed, 0 failed", 0),
+    ("a_named_suite_runs_quickly_when_asked", {"unit": BOTH}, ["quick", "unit"], {}, "1 passed, 0 failed", 0),
+    ("quick_leaves_out_what_is_gate_only", {"unit": BOTH, "sanitizers": ONLY_GATE}, [], {}, "1 passed, 0 failed", 0),
+    ("gate_runs_all", {"unit": BOTH, "sanitizers": ONLY_GATE}, ["gate"], {}, "3 passed, 0 failed", 0),
+    ("a_failure_is_counted_and_the_rest_still_runs", {"unit": FAILS, "docs": BOTH}, [], {}, "2 passed, 1 failed", 1),
+    ("a_skip_is_named_and_counted", {"unit": SKIPS}, [], {}, "1 passed, 0 failed, 1 skipped", 0),
+    ("a_skip_fails_where_all_is_required", {"unit": SKIPS}, [], {"LIBLOCK_REQUIRE_ALL": "1"},
+     "1 passed, 1 failed", 1),
+    ("a_suite_without_a_test_fails", {"unit": EMPTY}, [], {}, "0 passed, 1 failed", 1),
+    ("a_suite_that_breaks_off_fails", {"unit": DIES}, [], {}, "1 passed, 1 failed", 1),
+    ("a_build_that_fails_is_a_failed_test", {"unit": NO_BUILD}, [], {}, "0 passed, 1 failed", 1),
+    ("no_suite_at_all_fails", {}, [], {}, "0 passed, 1 failed", 1),
+]
+
+
+def copy_of_dev(directory, suites):
+    root = pathlib.Path(directory)
+    (root / "tools/suites").mkdir(parents=True)
+    (root / ".ci").mkdir()
+    for name in ("dev", ".ci/run", "tools/build.sh", "tools/needs.sh", "tools/needs.txt", "tools/suite.sh",
+                 "tools/run_tests.py"):
+        shutil.copy(ROOT / name, root / name)
+    for name, text in suites.items():
+        (root / "tools/suites" / f"{name}.sh").write_text(text, encoding="utf-8")
+    return root
+
+
+def run(root, program, arguments, environment):
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("LIBLOCK_")}
+    return subprocess.run([root / program, *arguments], env={**plain, **environment}, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+
+
+def judge(tap, name, done, last, status):
+    lines = done.stdout.splitlines()
+    good = bool(lines) and lines[-1] == last and done.returncode == status
+    tap.rule(name, [] if good else [f"wanted '{last}' and status {status}, got {done.returncode}:", *lines])
+
+
+def main():
+    tap = Tap()
+    for name, suites, arguments, environment, last, status in CASES:
+        with tempfile.TemporaryDirectory() as directory:
+            root = copy_of_dev(directory, suites)
+            judge(tap, name, run(root, "dev", ["test", *arguments], environment), last, status)
+    with tempfile.TemporaryDirectory() as directory:
+        root = copy_of_dev(directory, {"unit": BOTH, "sanitizers": ONLY_GATE})
+        judge(tap, "ci_adds_up_the_quick_run_and_the_gate", run(root, ".ci/run", [], {}), "4 passed, 0 failed", 0)
+        done = run(root, "dev", ["test", "nonsense"], {})
+        good = done.returncode == 2 and "no suite 'nonsense'" in done.stdout
+        tap.rule("an_unknown_suite_is_refused", [] if good else [str(done)])
+        done = run(root, "dev", ["nonsense"], {})
+        good = done.returncode == 2 and "no command 'nonsense'" in done.stdout
+        tap.rule("an_unknown_command_is_refused", [] if good else [str(done)])
+    with tempfile.TemporaryDirectory() as directory:
+        root = copy_of_dev(directory, {"unit": SKIPS})
+        judge(tap, "ci_takes_no_skip", run(root, ".ci/run", [], {}), "1 passed, 2 failed", 1)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
