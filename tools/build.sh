@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Configures and builds in build/NAME, quietly: the log is shown only when something fails. Configuring is repeated
-# only when the options changed, so that the second call costs what ninja needs to see that nothing is to do.
-# Sourced by ./dev.
+# Configures and builds in build/NAME, quietly: the log is shown only when something fails. Configuring is
+# repeated only when the options changed, so that the second call costs what ninja needs to see that nothing
+# is to do. Sourced by ./dev.
 
 build_root=$root/build
 log_dir=$build_root/logs
@@ -15,8 +15,8 @@ show_log() { # LOG
   echo "dev: the whole log is $1" >&2
 }
 
-# configure NAME OPTION…: build/NAME exists with exactly these options afterwards. CC and CXX of the environment
-# are part of them, since meson fixes the compiler at the first set-up.
+# configure NAME OPTION…: build/NAME exists with exactly these options afterwards. CC and CXX of the
+# environment are part of them, since meson fixes the compiler at the first set-up.
 configure() {
   local name=$1 directory=$build_root/$1 wanted
   shift

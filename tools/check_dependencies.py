@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Dependencies point one way: base <- runtime <- lease <- engine <- {local, redis, quorum} <- context <- capi.
+"""Dependencies point one way: base <- runtime <- lease <- engine <- {local, redis, quorum} <- context <-
+capi.
 
-A folder includes itself and what is below it; of the three engines only quorum reaches sideways, to redis. What
-stands outside the library (API tests, conformance, examples, benchmarks) sees the public header alone.
+A folder includes itself and what is below it; of the three engines only quorum reaches sideways, to redis.
+What stands outside the library (API tests, conformance, examples, benchmarks) sees the public header alone.
 Usage: check_dependencies.py ROOT. Prints TAP.
 """
 import pathlib

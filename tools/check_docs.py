@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Documents that cannot rot unseen: links lead somewhere, public names exist, C fragments compile, commands exist.
+"""Documents that cannot rot unseen: links lead somewhere, public names exist, C fragments compile, commands
+exist.
 
-A C block that has a main is compiled as it stands; any other one as the body of a function that is given the usual
-names (context, owner, lock, token, options, result, key). A name that the header does not have yet may stand on a
-line that says so ("planned", "later", "not yet", "reserved"). Usage: check_docs.py ROOT. Prints TAP.
+A C block that has a main is compiled as it stands; any other one as the body of a function that is given the
+usual names (context, owner, lock, token, options, result, key). A name that the header does not have yet may
+stand on a line that says so ("planned", "later", "not yet", "reserved"). Usage: check_docs.py ROOT. Prints
+TAP.
 """
 import pathlib
 import re

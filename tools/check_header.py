@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each public header compiles alone, twice in a row, in every language version we promise, without one warning; so
-do the INIT macros and the constants that a user writes down. Usage: check_header.py INCLUDE_DIRECTORY. Prints TAP.
+"""Each public header compiles alone, twice in a row, in every language version we promise, without one
+warning; so do the INIT macros and the constants that a user writes down. Usage: check_header.py
+INCLUDE_DIRECTORY. Prints TAP.
 """
 import pathlib
 import shutil

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """How the shared object is linked: a guest in other people's processes has to behave in this respect too.
 
-It is never unloaded (threads and thread-exit handlers may still point into it), is named by its ABI, needs only
-libuv and the language runtimes, searches no path of the machine it was built on, and asks for no writable code and
-no executable stack. Usage: check_object.py SHARED_OBJECT ABI_VERSION. Prints TAP.
+It is never unloaded (threads and thread-exit handlers may still point into it), is named by its ABI, needs
+only libuv and the language runtimes, searches no path of the machine it was built on, and asks for no
+writable code and no executable stack. Usage: check_object.py SHARED_OBJECT ABI_VERSION. Prints TAP.
 """
 import re
 import subprocess

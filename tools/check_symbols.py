@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the shared object exports is what the header declares: no symbol more, none less, all of them liblock_*.
+"""What the shared object exports is what the header declares: no symbol more, none less, all of them
+liblock_*.
 
-A Ruby or Python process may have another libuv or hiredis loaded: nothing of ours but the API may be seen there.
-Usage: check_symbols.py SHARED_OBJECT HEADER. Prints TAP.
+A Ruby or Python process may have another libuv or hiredis loaded: nothing of ours but the API may be seen
+there. Usage: check_symbols.py SHARED_OBJECT HEADER. Prints TAP.
 """
 import re
 import subprocess

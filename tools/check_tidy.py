@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Keeps the source readable: bounds on files, lines and functions, a head comment, no banned call, no loose end.
+"""Keeps the source readable: bounds on files, lines and functions, a head comment, no banned call, no loose
+end.
 
 Formatting is advice (`./dev lint`); these rules are a test. Usage: check_tidy.py ROOT. Prints TAP.
 """

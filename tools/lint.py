@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Advice on format and on likely mistakes: clang-format as a dry run, clang-tidy over what the build compiles.
+"""Advice on format and on likely mistakes: clang-format as a dry run, clang-tidy over what the build
+compiles.
 
-Nothing is changed, and no test depends on it: versions of both tools differ in what they say. Status 1 when there
-is something to look at. Usage: lint.py --build BUILD_DIRECTORY [PATH…]; without paths, all of core, capi, tests
-and examples.
+Nothing is changed, and no test depends on it: versions of both tools differ in what they say. Status 1 when
+there is something to look at. Usage: lint.py --build BUILD_DIRECTORY [PATH…]; without paths, all of core,
+capi, tests and examples.
 """
 import argparse
 import concurrent.futures

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Makes sure that what a command needs is installed: looks first, installs only what is missing, and says so. The
-# list is tools/needs.txt. On Debian and Ubuntu apt-get does it, as root or through sudo; elsewhere the exact
-# command is printed. Sourced by ./dev; needs nothing but bash and coreutils itself.
+# Makes sure that what a command needs is installed: looks first, installs only what is missing, and says so.
+# The list is tools/needs.txt. On Debian and Ubuntu apt-get does it, as root or through sudo; elsewhere the
+# exact command is printed. Sourced by ./dev; needs nothing but bash and coreutils itself.
 
 scratch_compile() { # COMPILER ARGUMENTS…: can it build an empty program?
   local directory status=0
@@ -40,7 +40,8 @@ missing_of() {
   for need in "$@"; do have "$need" || echo "$need"; done
 }
 
-# Of a comma list of Debian names, those that this release has; a package's name may carry a compiler's version.
+# Of a comma list of Debian names, those that this release has; a package's name may carry a compiler's
+# version.
 apt_names() {
   local need name
   for need in "$@"; do
@@ -79,8 +80,8 @@ apt_install() { # NEED…
   "${as_root[@]}" apt-get install -qy --no-install-recommends "${names[@]}" >>"$log_dir/apt.log" 2>&1
 }
 
-# need NEED…: returns when all are there; installs the missing ones where it can, else says what to do. Status 1 when
-# some are still missing; their names are then in $still_missing.
+# need NEED…: returns when all are there; installs the missing ones where it can, else says what to do. Status
+# 1 when some are still missing; their names are then in $still_missing.
 need() {
   local -a missing
   mapfile -t missing < <(missing_of "$@")

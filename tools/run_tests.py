@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Runs suites of one build directory with `meson test` and counts single test functions, not programs.
 
-Test programs print TAP (cmocka is told to by the environment), and every line of it is one test. A program that
-prints no plan counts as one test by its exit status. What cannot be trusted counts as a failure of its own: a plan
-that does not match the lines printed, a program that died, a program whose plan is empty, a run without any test.
-The counts are appended to the file named by LIBLOCK_COUNTS as one line `passed failed skipped`.
+Test programs print TAP (cmocka is told to by the environment), and every line of it is one test. A program
+that prints no plan counts as one test by its exit status. What cannot be trusted counts as a failure of its
+own: a plan that does not match the lines printed, a program that died, a program whose plan is empty, a run
+without any test. The counts are appended to the file named by LIBLOCK_COUNTS as one line `passed failed
+skipped`.
 """
 import argparse
 import fnmatch

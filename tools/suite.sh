@@ -2,9 +2,9 @@
 # What a suite is made of. A suite is one file tools/suites/NAME.sh that may set
 #   suite_needs="NEED…"     what it cannot run without (names of tools/needs.txt); missing = the suite fails
 #   suite_foreign="NEED…"   foreign toolchains it uses where they can be had; missing = named skips
-# and defines quick, gate and nightly, or only some of them: a size it does not define does not run it. They call
-# the functions below. Every outcome is printed as a line and counted in $LIBLOCK_COUNTS; a function that fails
-# counts itself, so that a suite goes on after a failure and nothing is lost. Sourced by ./dev.
+# and defines quick, gate and nightly, or only some of them: a size it does not define does not run it. They
+# call the functions below. Every outcome is printed as a line and counted in $LIBLOCK_COUNTS; a function that
+# fails counts itself, so that a suite goes on after a failure and nothing is lost. Sourced by ./dev.
 
 count() { echo "$1 $2 $3" >>"$LIBLOCK_COUNTS"; } # PASSED FAILED SKIPPED
 

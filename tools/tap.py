@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the check scripts share: TAP on the output, one line per rule, the problems found under it as comments."""
+"""What the check scripts share: TAP on the output, one line per rule, the problems found under it as
+comments.
+"""
 import pathlib
 import re
 import subprocess

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Proves that a check bites: it runs the script on a small bad tree and wants the named rule, and only it, broken.
+"""Proves that a check bites: it runs the script on a small bad tree and wants the named rule, and only it,
+broken.
 
-A check that never fails proves nothing, and a check that fails for another reason than the one meant proves as
-little; so each case says which rule must fall, and each script has a control case that must pass whole.
+A check that never fails proves nothing, and a check that fails for another reason than the one meant proves
+as little; so each case says which rule must fall, and each script has a control case that must pass whole.
 """
 import pathlib
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The library as others get it: installed elsewhere, found through pkg-config, used by programs out of the tree.
+"""The library as others get it: installed elsewhere, found through pkg-config, used by programs out of the
+tree.
 
 Usage: installed.py BUILD_DIRECTORY SOURCE_OF_CONSUMERS VERSION ABI_VERSION. Prints TAP.
 """

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""./dev and .ci/run count and conclude as they promise: on a copy of the script with small suites of its own."""
+"""Counts and conclusions of ./dev and .ci/run are as they promise: on a copy of the script with small suites
+of its own.
+"""
 import os
 import pathlib
 import shutil

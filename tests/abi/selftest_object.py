@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_symbols.py, check_object.py and check_header.py find what is wrong with small shared objects and headers."""
+"""check_symbols.py, check_object.py and check_header.py find what is wrong with small shared objects and
+headers.
+"""
 import pathlib
 import subprocess
 import tempfile

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Many threads on few keys, and exhaustive enumeration. The programs read LIBLOCK_TEST_SIZE (quick, gate, nightly)
-# and choose their rounds by it.
+# Many threads on few keys, and exhaustive enumeration. The programs read LIBLOCK_TEST_SIZE (quick, gate,
+# nightly) and choose their rounds by it.
 suite_needs="compiler meson ninja pkg-config python libuv cmocka jansson"
 
 quick() { ordinary_build && run_suites release stress -- --jobs 1; }
