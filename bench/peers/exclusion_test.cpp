@@ -21,7 +21,6 @@ constexpr size_t keys_used = 4;
 constexpr uint64_t rounds = 100'000;
 
 struct NoLock {
-  static constexpr const char *name = "no_lock_at_all";
   template <class Section>
   void pair(std::string_view, Section &&section) {
     section();

@@ -19,7 +19,10 @@ int main(int argc, char **argv) {
   std::thread parked([&] { ended.acquire(); });
 
   std::string cpus;
-  for (int cpu : liblock_bench::allowed_cpus()) cpus += (cpus.empty() ? "" : ",") + std::to_string(cpu);
+  for (int cpu : liblock_bench::allowed_cpus()) {
+    if (!cpus.empty()) cpus.push_back(',');
+    cpus.append(std::to_string(cpu));
+  }
   benchmark::AddCustomContext("allowed_cpus", cpus);
 #ifdef LIBLOCK_BENCH_WITH_LIBRARY
   benchmark::AddCustomContext("liblock_version", liblock_version_string());
