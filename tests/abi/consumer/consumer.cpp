@@ -32,14 +32,17 @@ int main() {
   liblock_context *context = nullptr;
   liblock_result result = LIBLOCK_RESULT_INIT;
   if (liblock_open("local:consumer", nullptr, &context, &result) != LIBLOCK_OK) return 1;
-  constexpr int kRounds = 20000;
+  constexpr int kRounds = 2000;
   int counter = 0;
   int refused = 0;
   const auto work = [&] {
     for (int i = 0; i < kRounds; ++i) {
       const Guard guard(context, "counter");
       if (guard.held()) {
-        ++counter;
+        // Without mutual exclusion the other thread's update is lost in between.
+        const int seen = counter;
+        std::this_thread::yield();
+        counter = seen + 1;
       } else {
         ++refused;
       }
