@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * One key, blocking: keys are bytes, a held key excludes, a release hands it to the next, and the result tells how it
- * went.
+ * One key, blocking: keys are bytes, a held key excludes, a release hands it to the next, and the result
+ * tells how it went.
  */
 #include "api.h"
 #include "worker.h"
 
-static void a_held_key_excludes_everyone_else(void **state)
-{
+static void a_held_key_excludes_everyone_else(void **state) {
   take(*state, "k");
   assert_status(LIBLOCK_BUSY, probe(*state, "k"));
   assert_ok(probe(*state, "other"));
 }
 
-static void a_lock_without_an_owner_excludes_its_own_thread_too(void **state)
-{
+static void a_lock_without_an_owner_excludes_its_own_thread_too(void **state) {
   take(*state, "k");
   const liblock_acquire_options once = try_once();
   liblock_lock lock = 1;
@@ -22,8 +20,7 @@ static void a_lock_without_an_owner_excludes_its_own_thread_too(void **state)
   assert_true(lock == 0);
 }
 
-static void null_options_wait_for_ever_and_a_release_ends_the_wait(void **state)
-{
+static void null_options_wait_for_ever_and_a_release_ends_the_wait(void **state) {
   liblock_context *context = *state;
   const liblock_lock lock = take(context, "k");
   worker *next = worker_acquires(context, "k", NULL);
@@ -38,8 +35,7 @@ static void null_options_wait_for_ever_and_a_release_ends_the_wait(void **state)
   assert_ok(probe(context, "k"));
 }
 
-static void the_next_waiter_has_the_key_when_release_returns(void **state)
-{
+static void the_next_waiter_has_the_key_when_release_returns(void **state) {
   liblock_context *context = *state;
   for (int round = 0; round < 200; round++) {
     const liblock_lock lock = take(context, "k");
@@ -53,8 +49,7 @@ static void the_next_waiter_has_the_key_when_release_returns(void **state)
   }
 }
 
-static void a_try_never_barges_past_a_live_waiter(void **state)
-{
+static void a_try_never_barges_past_a_live_waiter(void **state) {
   liblock_context *context = *state;
   const liblock_lock lock = take(context, "k");
   worker *next = worker_acquires(context, "k", NULL);
@@ -66,8 +61,7 @@ static void a_try_never_barges_past_a_live_waiter(void **state)
   assert_ok(liblock_is_held(context, got));
 }
 
-static void keys_are_bytes_and_may_hold_any_of_them(void **state)
-{
+static void keys_are_bytes_and_may_hold_any_of_them(void **state) {
   liblock_lock locks[5];
   assert_ok(liblock_acquire(*state, "a\0b", 3, NULL, &locks[0], NULL));
   assert_ok(liblock_acquire(*state, "a\0c", 3, NULL, &locks[1], NULL));
@@ -81,8 +75,7 @@ static void keys_are_bytes_and_may_hold_any_of_them(void **state)
   assert_ok(liblock_acquire(*state, "\0\0", 2, &once, &lock, NULL));
 }
 
-static void a_key_is_copied_and_the_callers_bytes_may_change(void **state)
-{
+static void a_key_is_copied_and_the_callers_bytes_may_change(void **state) {
   char key[] = "mine";
   liblock_lock lock = 0;
   assert_ok(liblock_acquire(*state, key, 4, NULL, &lock, NULL));
@@ -92,8 +85,7 @@ static void a_key_is_copied_and_the_callers_bytes_may_change(void **state)
   assert_ok(probe(*state, "mine"));
 }
 
-static void keys_of_every_size_up_to_512_are_locks_of_their_own(void **state)
-{
+static void keys_of_every_size_up_to_512_are_locks_of_their_own(void **state) {
   static char key[512];
   static liblock_lock locks[513];
   memset(key, 'k', sizeof key);
@@ -102,13 +94,11 @@ static void keys_of_every_size_up_to_512_are_locks_of_their_own(void **state)
   liblock_lock lock = 0;
   for (size_t size = 1; size <= sizeof key; size++)
     assert_status(LIBLOCK_BUSY, liblock_try_acquire(*state, key, size, NULL, &lock, NULL));
-  for (size_t size = 1; size <= sizeof key; size++)
-    assert_ok(liblock_release(*state, locks[size], NULL));
+  for (size_t size = 1; size <= sizeof key; size++) assert_ok(liblock_release(*state, locks[size], NULL));
   assert_int_equal(stats_of(*state).locks_held, 0);
 }
 
-static void a_failing_acquire_fills_the_result_and_clears_the_handle(void **state)
-{
+static void a_failing_acquire_fills_the_result_and_clears_the_handle(void **state) {
   take(*state, "k");
   liblock_result result = empty_result();
   result.token = 77;
@@ -122,8 +112,7 @@ static void a_failing_acquire_fills_the_result_and_clears_the_handle(void **stat
   assert_non_null(memchr(result.message, '\0', sizeof result.message));
 }
 
-static void a_granted_acquire_tells_token_lease_and_votes(void **state)
-{
+static void a_granted_acquire_tells_token_lease_and_votes(void **state) {
   liblock_result result = empty_result();
   liblock_lock lock = 0;
   assert_ok(liblock_acquire(*state, KEY("k"), NULL, &lock, &result));
@@ -148,8 +137,7 @@ struct counting {
   int rounds;
 };
 
-static void *count_under_lock(void *argument)
-{
+static void *count_under_lock(void *argument) {
   struct counting *shared = argument;
   liblock_acquire_options options;
   liblock_acquire_options_init(&options, sizeof options);
@@ -159,14 +147,12 @@ static void *count_under_lock(void *argument)
     if (liblock_acquire(shared->context, KEY("k"), &options, &lock, NULL) != LIBLOCK_OK)
       return (void *)"acquire failed";
     shared->counter++;
-    if (liblock_release(shared->context, lock, NULL) != LIBLOCK_OK)
-      return (void *)"release failed";
+    if (liblock_release(shared->context, lock, NULL) != LIBLOCK_OK) return (void *)"release failed";
   }
   return NULL;
 }
 
-static void eight_threads_on_one_key_lose_no_update(void **state)
-{
+static void eight_threads_on_one_key_lose_no_update(void **state) {
   static struct counting shared;
   static const int32_t orders[] = {LIBLOCK_ORDER_FIFO, LIBLOCK_ORDER_LIFO, LIBLOCK_ORDER_PRIORITY,
                                    LIBLOCK_ORDER_ANY};
@@ -185,8 +171,7 @@ static void eight_threads_on_one_key_lose_no_update(void **state)
   assert_int_equal(stats_of(*state).locks_held, 0);
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_held_key_excludes_everyone_else),
       fresh(a_lock_without_an_owner_excludes_its_own_thread_too),

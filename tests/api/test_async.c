@@ -6,8 +6,7 @@
 #include "recorder.h"
 #include "worker.h"
 
-static void a_refused_request_has_no_callback_and_no_id(void **state)
-{
+static void a_refused_request_has_no_callback_and_no_id(void **state) {
   recorder *r = recorder_new(*state, false);
   liblock_request request = 7;
   liblock_acquire_options options = acquire_options();
@@ -15,16 +14,15 @@ static void a_refused_request_has_no_callback_and_no_id(void **state)
   assert_status(LIBLOCK_UNSUPPORTED, liblock_acquire_async(*state, KEY("k"), &options, recorder_callback,
                                                            recorder_slot(r, 0), &request));
   assert_true(request == 0);
-  assert_status(LIBLOCK_INVALID_ARGUMENT,
-                liblock_acquire_async(*state, KEY(""), NULL, recorder_callback, recorder_slot(r, 0), &request));
+  assert_status(LIBLOCK_INVALID_ARGUMENT, liblock_acquire_async(*state, KEY(""), NULL, recorder_callback,
+                                                                recorder_slot(r, 0), &request));
   let_pass_ms(30);
   assert_int_equal(recorder_count(r), 0);
   assert_ok(probe(*state, "k"));
   recorder_free(r);
 }
 
-static void a_request_for_a_free_key_is_granted_once_on_another_thread(void **state)
-{
+static void a_request_for_a_free_key_is_granted_once_on_another_thread(void **state) {
   recorder *r = recorder_new(*state, false);
   const liblock_request request = request_key(*state, r, 3, "k", NULL);
   assert_true(recorder_await(r, 1));
@@ -46,8 +44,7 @@ static void a_request_for_a_free_key_is_granted_once_on_another_thread(void **st
   recorder_free(r);
 }
 
-static void a_queued_request_is_handed_the_key_by_a_release(void **state)
-{
+static void a_queued_request_is_handed_the_key_by_a_release(void **state) {
   recorder *r = recorder_new(*state, false);
   const liblock_lock held = take(*state, "k");
   request_key(*state, r, 0, "k", NULL);
@@ -60,8 +57,7 @@ static void a_queued_request_is_handed_the_key_by_a_release(void **state)
   recorder_free(r);
 }
 
-static void a_request_that_may_try_only_once_ends_busy(void **state)
-{
+static void a_request_that_may_try_only_once_ends_busy(void **state) {
   recorder *r = recorder_new(*state, false);
   const liblock_acquire_options once = try_once();
   take(*state, "k");
@@ -72,8 +68,7 @@ static void a_request_that_may_try_only_once_ends_busy(void **state)
   recorder_free(r);
 }
 
-static void deadlines_of_requests_run_on_timers(void **state)
-{
+static void deadlines_of_requests_run_on_timers(void **state) {
   recorder *r = recorder_new(*state, false);
   take(*state, "k");
   const liblock_acquire_options patient = waits(80);
@@ -97,13 +92,13 @@ static void deadlines_of_requests_run_on_timers(void **state)
   recorder_free(r);
 }
 
-static void a_request_for_many_keys_is_one_lock(void **state)
-{
+static void a_request_for_many_keys_is_one_lock(void **state) {
   const liblock_bytes keys[] = {BYTES("b"), BYTES("a"), BYTES("b")};
   recorder *r = recorder_new(*state, false);
   liblock_request request = 0;
   const liblock_lock held = take(*state, "b");
-  assert_ok(liblock_acquire_many_async(*state, keys, 3, NULL, recorder_callback, recorder_slot(r, 0), &request));
+  assert_ok(
+      liblock_acquire_many_async(*state, keys, 3, NULL, recorder_callback, recorder_slot(r, 0), &request));
   await_waiters(*state, 1);
   assert_status(LIBLOCK_BUSY, probe(*state, "a"));
   assert_ok(liblock_release(*state, held, NULL));
@@ -114,8 +109,7 @@ static void a_request_for_many_keys_is_one_lock(void **state)
   recorder_free(r);
 }
 
-static void a_request_for_the_global_lock_waits_for_every_key(void **state)
-{
+static void a_request_for_the_global_lock_waits_for_every_key(void **state) {
   recorder *r = recorder_new(*state, false);
   liblock_request request = 0;
   const liblock_lock held = take(*state, "k");
@@ -129,8 +123,7 @@ static void a_request_for_the_global_lock_waits_for_every_key(void **state)
   recorder_free(r);
 }
 
-static void a_request_carries_its_lease(void **state)
-{
+static void a_request_carries_its_lease(void **state) {
   recorder *r = recorder_new(*state, false);
   const liblock_acquire_options leased = with_ttl(3600000);
   request_key(*state, r, 0, "k", &leased);
@@ -139,13 +132,11 @@ static void a_request_carries_its_lease(void **state)
   recorder_free(r);
 }
 
-static void ten_thousand_requests_end_once_each(void **state)
-{
+static void ten_thousand_requests_end_once_each(void **state) {
   enum { MANY = 10000 };
   recorder *r = recorder_new(*state, true);
   const char *const keys[] = {"a", "b", "c"};
-  for (int tag = 0; tag < MANY; tag++)
-    request_key(*state, r, tag, keys[tag % 3], NULL);
+  for (int tag = 0; tag < MANY; tag++) request_key(*state, r, tag, keys[tag % 3], NULL);
   assert_true(recorder_await(r, MANY));
   static unsigned char seen[MANY];
   memset(seen, 0, sizeof seen);
@@ -160,8 +151,7 @@ static void ten_thousand_requests_end_once_each(void **state)
   recorder_free(r);
 }
 
-static void blocking_and_asynchronous_waiters_share_one_queue(void **state)
-{
+static void blocking_and_asynchronous_waiters_share_one_queue(void **state) {
   liblock_context *context = *state;
   recorder *r = recorder_new(context, false);
   const liblock_lock held = take(context, "k");
@@ -182,14 +172,12 @@ static void blocking_and_asynchronous_waiters_share_one_queue(void **state)
   recorder_free(r);
 }
 
-static void close_ends_pending_requests_as_closed_and_their_callbacks_still_come(void **state)
-{
+static void close_ends_pending_requests_as_closed_and_their_callbacks_still_come(void **state) {
   (void)state;
   liblock_context *context = open_local("local:", NULL);
   recorder *r = recorder_new(context, false);
   take(context, "k");
-  for (int tag = 0; tag < 100; tag++)
-    request_key(context, r, tag, "k", NULL);
+  for (int tag = 0; tag < 100; tag++) request_key(context, r, tag, "k", NULL);
   assert_ok(liblock_close(context));
   assert_true(recorder_await(r, 100));
   for (int tag = 0; tag < 100; tag++) {
@@ -200,14 +188,12 @@ static void close_ends_pending_requests_as_closed_and_their_callbacks_still_come
   recorder_free(r);
 }
 
-static void close_async_ends_by_its_callback_which_is_the_last_one(void **state)
-{
+static void close_async_ends_by_its_callback_which_is_the_last_one(void **state) {
   (void)state;
   liblock_context *context = open_local("local:", NULL);
   recorder *r = recorder_new(context, false);
   take(context, "k");
-  for (int tag = 0; tag < 20; tag++)
-    request_key(context, r, tag, "k", NULL);
+  for (int tag = 0; tag < 20; tag++) request_key(context, r, tag, "k", NULL);
   assert_ok(liblock_close_async(context, recorder_callback, recorder_slot(r, 99)));
   assert_true(recorder_await(r, 21));
   const record last = recorder_at(r, 20);
@@ -219,8 +205,7 @@ static void close_async_ends_by_its_callback_which_is_the_last_one(void **state)
   recorder_free(r);
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_refused_request_has_no_callback_and_no_id),
       fresh(a_request_for_a_free_key_is_granted_once_on_another_thread),

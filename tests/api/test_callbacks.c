@@ -20,18 +20,13 @@ struct inside {
   size_t allowed_count;
 };
 
-static void forbid(struct inside *in, liblock_status status)
-{
+static void forbid(struct inside *in, liblock_status status) {
   in->forbidden[in->forbidden_count++] = status;
 }
 
-static void allow(struct inside *in, liblock_status status)
-{
-  in->allowed[in->allowed_count++] = status;
-}
+static void allow(struct inside *in, liblock_status status) { in->allowed[in->allowed_count++] = status; }
 
-static void call_what_could_wait(const liblock_completion *completion, void *user_data)
-{
+static void call_what_could_wait(const liblock_completion *completion, void *user_data) {
   struct inside *in = user_data;
   liblock_context *context = in->context;
   const liblock_bytes keys[] = {BYTES("x"), BYTES("y")};
@@ -52,8 +47,7 @@ static void call_what_could_wait(const liblock_completion *completion, void *use
   latch_add(&in->done, 1);
 }
 
-static void call_what_cannot_wait(const liblock_completion *completion, void *user_data)
-{
+static void call_what_cannot_wait(const liblock_completion *completion, void *user_data) {
   struct inside *in = user_data;
   liblock_context *context = in->context;
   liblock_acquire_options once;
@@ -72,12 +66,12 @@ static void call_what_cannot_wait(const liblock_completion *completion, void *us
   allow(in, liblock_is_locked(context, KEY("x"), &locked));
   allow(in, liblock_sweep(context, NULL, NULL));
   allow(in, liblock_owner_close(in->owner));
-  allow(in, liblock_completions_next(in->queue, 0, &entry) == LIBLOCK_TIMEOUT ? LIBLOCK_OK : LIBLOCK_INTERNAL);
+  allow(in,
+        liblock_completions_next(in->queue, 0, &entry) == LIBLOCK_TIMEOUT ? LIBLOCK_OK : LIBLOCK_INTERNAL);
   latch_add(&in->done, 1);
 }
 
-static struct inside *run_inside(liblock_context *context, liblock_callback callback)
-{
+static struct inside *run_inside(liblock_context *context, liblock_callback callback) {
   static struct inside in;
   memset(&in, 0, sizeof in);
   in.context = context;
@@ -93,8 +87,7 @@ static struct inside *run_inside(liblock_context *context, liblock_callback call
   return &in;
 }
 
-static void calls_that_could_wait_answer_would_deadlock_inside_a_callback(void **state)
-{
+static void calls_that_could_wait_answer_would_deadlock_inside_a_callback(void **state) {
   const struct inside *in = run_inside(*state, call_what_could_wait);
   assert_int_equal(in->forbidden_count, 9);
   for (size_t i = 0; i < in->forbidden_count; i++) {
@@ -105,8 +98,7 @@ static void calls_that_could_wait_answer_would_deadlock_inside_a_callback(void *
   assert_ok(liblock_ping(*state, NULL));
 }
 
-static void calls_that_cannot_wait_are_allowed_inside_a_callback(void **state)
-{
+static void calls_that_cannot_wait_are_allowed_inside_a_callback(void **state) {
   const struct inside *in = run_inside(*state, call_what_cannot_wait);
   assert_int_equal(in->allowed_count, 11);
   for (size_t i = 0; i < in->allowed_count; i++) {
@@ -124,8 +116,7 @@ struct chain {
   int failures;
 };
 
-static void ask_again(const liblock_completion *completion, void *user_data)
-{
+static void ask_again(const liblock_completion *completion, void *user_data) {
   struct chain *chain = user_data;
   liblock_request request = 0;
   chain->failures += completion->status != LIBLOCK_OK;
@@ -137,8 +128,7 @@ static void ask_again(const liblock_completion *completion, void *user_data)
     latch_add(&chain->done, 1);
 }
 
-static void a_callback_may_start_the_next_request(void **state)
-{
+static void a_callback_may_start_the_next_request(void **state) {
   static struct chain chain;
   chain = (struct chain){.context = *state, .left = 1000};
   latch_init(&chain.done);
@@ -154,8 +144,7 @@ struct slow {
   latch leave;
 };
 
-static void dawdle(const liblock_completion *completion, void *user_data)
-{
+static void dawdle(const liblock_completion *completion, void *user_data) {
   (void)completion;
   struct slow *slow = user_data;
   latch_add(&slow->entered, 1);
@@ -167,14 +156,12 @@ struct renewing {
   uint64_t at_least;
 };
 
-static bool has_renewed(void *argument)
-{
+static bool has_renewed(void *argument) {
   const struct renewing *r = argument;
   return stats_of(r->context).renewals >= r->at_least;
 }
 
-static void a_slow_callback_delays_no_renewal(void **state)
-{
+static void a_slow_callback_delays_no_renewal(void **state) {
   static struct slow slow;
   latch_init(&slow.entered);
   latch_init(&slow.leave);
@@ -191,38 +178,32 @@ static void a_slow_callback_delays_no_renewal(void **state)
   assert_ok(liblock_is_held(*state, lock));
 }
 
-static void callbacks_come_exactly_once_after_cancel_and_close(void **state)
-{
+static void callbacks_come_exactly_once_after_cancel_and_close(void **state) {
   (void)state;
   for (int round = 0; round < 50; round++) {
     liblock_context *context = open_local("local:", NULL);
     recorder *r = recorder_new(context, false);
     take(context, "k");
     liblock_request requests[40];
-    for (int tag = 0; tag < 40; tag++)
-      requests[tag] = request_key(context, r, tag, "k", NULL);
-    for (int tag = 0; tag < 40; tag += 2)
-      assert_ok(liblock_cancel(context, requests[tag]));
+    for (int tag = 0; tag < 40; tag++) requests[tag] = request_key(context, r, tag, "k", NULL);
+    for (int tag = 0; tag < 40; tag += 2) assert_ok(liblock_cancel(context, requests[tag]));
     assert_ok(liblock_close(context));
     liblock_context_free(context);
     assert_true(recorder_await(r, 40));
-    for (int tag = 0; tag < 40; tag++)
-      assert_int_equal(recorder_count_of(r, tag), 1);
+    for (int tag = 0; tag < 40; tag++) assert_int_equal(recorder_count_of(r, tag), 1);
     assert_int_equal(recorder_count(r), 40);
     recorder_free(r);
   }
 }
 
-static void free_inside(const liblock_completion *completion, void *user_data)
-{
+static void free_inside(const liblock_completion *completion, void *user_data) {
   (void)completion;
   struct inside *in = user_data;
   liblock_context_free(in->context);
   latch_add(&in->done, 1);
 }
 
-static void the_context_may_be_freed_in_the_callback_of_close_async(void **state)
-{
+static void the_context_may_be_freed_in_the_callback_of_close_async(void **state) {
   (void)state;
   static struct inside in;
   in.context = open_local("local:", NULL);
@@ -233,8 +214,7 @@ static void the_context_may_be_freed_in_the_callback_of_close_async(void **state
   latch_destroy(&in.done);
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(calls_that_could_wait_answer_would_deadlock_inside_a_callback),
       fresh(calls_that_cannot_wait_are_allowed_inside_a_callback),

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cancelling: asks a request to end, in whatever phase it is; the completion comes exactly once and tells the truth.
+ * Cancelling: asks a request to end, in whatever phase it is; the completion comes exactly once and tells the
+ * truth.
  */
 #include "api.h"
 #include "recorder.h"
 #include "worker.h"
 
-static void a_request_that_never_was_cannot_be_cancelled(void **state)
-{
+static void a_request_that_never_was_cannot_be_cancelled(void **state) {
   assert_status(LIBLOCK_INVALID_HANDLE, liblock_cancel(*state, 0));
   assert_status(LIBLOCK_INVALID_HANDLE, liblock_cancel(*state, UINT64_C(0x123456789abcdef)));
 }
 
-static void a_request_that_has_ended_cannot_be_cancelled(void **state)
-{
+static void a_request_that_has_ended_cannot_be_cancelled(void **state) {
   recorder *r = recorder_new(*state, false);
   const liblock_request request = request_key(*state, r, 0, "k", NULL);
   assert_true(recorder_await(r, 1));
@@ -22,8 +21,7 @@ static void a_request_that_has_ended_cannot_be_cancelled(void **state)
   recorder_free(r);
 }
 
-static void a_queued_request_ends_as_canceled_and_holds_nothing(void **state)
-{
+static void a_queued_request_ends_as_canceled_and_holds_nothing(void **state) {
   recorder *r = recorder_new(*state, false);
   const liblock_lock held = take(*state, "k");
   const liblock_request request = request_key(*state, r, 0, "k", NULL);
@@ -40,16 +38,13 @@ static void a_queued_request_ends_as_canceled_and_holds_nothing(void **state)
   recorder_free(r);
 }
 
-static void a_cancelled_request_gives_its_place_to_the_ones_behind(void **state)
-{
+static void a_cancelled_request_gives_its_place_to_the_ones_behind(void **state) {
   recorder *r = recorder_new(*state, true);
   const liblock_lock held = take(*state, "k");
   liblock_request requests[10];
-  for (int tag = 0; tag < 10; tag++)
-    requests[tag] = request_key(*state, r, tag, "k", NULL);
+  for (int tag = 0; tag < 10; tag++) requests[tag] = request_key(*state, r, tag, "k", NULL);
   const int gone[] = {0, 4, 5, 9};
-  for (size_t i = 0; i < COUNT_OF(gone); i++)
-    assert_ok(liblock_cancel(*state, requests[gone[i]]));
+  for (size_t i = 0; i < COUNT_OF(gone); i++) assert_ok(liblock_cancel(*state, requests[gone[i]]));
   assert_true(recorder_await(r, 4));
   assert_ok(liblock_release(*state, held, NULL));
   assert_true(recorder_await(r, 10));
@@ -61,13 +56,13 @@ static void a_cancelled_request_gives_its_place_to_the_ones_behind(void **state)
   recorder_free(r);
 }
 
-static void a_cancelled_lock_on_many_keys_gives_back_what_it_kept(void **state)
-{
+static void a_cancelled_lock_on_many_keys_gives_back_what_it_kept(void **state) {
   const liblock_bytes keys[] = {BYTES("a"), BYTES("b"), BYTES("c")};
   recorder *r = recorder_new(*state, false);
   take(*state, "c");
   liblock_request request = 0;
-  assert_ok(liblock_acquire_many_async(*state, keys, 3, NULL, recorder_callback, recorder_slot(r, 0), &request));
+  assert_ok(
+      liblock_acquire_many_async(*state, keys, 3, NULL, recorder_callback, recorder_slot(r, 0), &request));
   assert_status(LIBLOCK_BUSY, probe(*state, "a"));
   assert_ok(liblock_cancel(*state, request));
   assert_true(recorder_await(r, 1));
@@ -77,8 +72,7 @@ static void a_cancelled_lock_on_many_keys_gives_back_what_it_kept(void **state)
   recorder_free(r);
 }
 
-static void a_cancelled_global_lock_lets_the_keyed_ones_go(void **state)
-{
+static void a_cancelled_global_lock_lets_the_keyed_ones_go(void **state) {
   recorder *r = recorder_new(*state, false);
   take(*state, "a");
   liblock_request request = 0;
@@ -95,20 +89,17 @@ static void a_cancelled_global_lock_lets_the_keyed_ones_go(void **state)
   recorder_free(r);
 }
 
-static uint32_t next_random(uint32_t *seed)
-{
+static uint32_t next_random(uint32_t *seed) {
   *seed = *seed * 1664525u + 1013904223u;
   return *seed >> 8;
 }
 
-static void ten_thousand_waiters_cancelled_in_random_order_end_once_each(void **state)
-{
+static void ten_thousand_waiters_cancelled_in_random_order_end_once_each(void **state) {
   enum { MANY = 10000 };
   static liblock_request requests[MANY];
   recorder *r = recorder_new(*state, false);
   const liblock_lock held = take(*state, "k");
-  for (int tag = 0; tag < MANY; tag++)
-    requests[tag] = request_key(*state, r, tag, "k", NULL);
+  for (int tag = 0; tag < MANY; tag++) requests[tag] = request_key(*state, r, tag, "k", NULL);
   assert_int_equal(stats_of(*state).waiters, MANY);
   uint32_t seed = 2463534242u;
   for (uint32_t i = MANY - 1; i > 0; i--) {
@@ -118,8 +109,7 @@ static void ten_thousand_waiters_cancelled_in_random_order_end_once_each(void **
     requests[j] = swapped;
   }
   const int64_t begin = now_ns();
-  for (int i = 0; i < MANY; i++)
-    assert_ok(liblock_cancel(*state, requests[i]));
+  for (int i = 0; i < MANY; i++) assert_ok(liblock_cancel(*state, requests[i]));
   print_message("# a cancel took %.0f ns\n", (double)(now_ns() - begin) / MANY);
   assert_true(recorder_await(r, MANY));
   static unsigned char seen[MANY];
@@ -141,16 +131,14 @@ struct canceller {
   liblock_status status;
 };
 
-static void *cancel_on_word(void *argument)
-{
+static void *cancel_on_word(void *argument) {
   struct canceller *c = argument;
   latch_await(&c->go, 1);
   c->status = liblock_cancel(c->context, c->request);
   return NULL;
 }
 
-static void a_cancel_that_races_a_grant_ends_the_request_once_and_truly(void **state)
-{
+static void a_cancel_that_races_a_grant_ends_the_request_once_and_truly(void **state) {
   static struct canceller c;
   int granted = 0;
   for (int round = 0; round < 500; round++) {
@@ -181,8 +169,7 @@ static void a_cancel_that_races_a_grant_ends_the_request_once_and_truly(void **s
   print_message("# of 500 races the grant won %d\n", granted);
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_request_that_never_was_cannot_be_cancelled),
       fresh(a_request_that_has_ended_cannot_be_cancelled),

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The completion queue: ends are read instead of called back; its descriptor is readable just while it is not empty.
+ * The completion queue: ends are read instead of called back; its descriptor is readable just while it is not
+ * empty.
  */
 #include <poll.h>
 
 #include "api.h"
 #include "worker.h"
 
-static liblock_completions *open_queue(liblock_context *context, size_t capacity)
-{
+static liblock_completions *open_queue(liblock_context *context, size_t capacity) {
   liblock_completions *queue = NULL;
   assert_ok(liblock_completions_open(context, capacity, &queue, NULL));
   assert_non_null(queue);
@@ -16,43 +16,37 @@ static liblock_completions *open_queue(liblock_context *context, size_t capacity
 }
 
 static liblock_request request_to(liblock_context *context, liblock_completions *queue, const char *key,
-                                  void *user_data, liblock_acquire_options options)
-{
+                                  void *user_data, liblock_acquire_options options) {
   liblock_request request = 0;
   options.completions = queue;
   assert_ok(liblock_acquire_async(context, key, strlen(key), &options, NULL, user_data, &request));
   return request;
 }
 
-static liblock_completion next_of(liblock_completions *queue)
-{
+static liblock_completion next_of(liblock_completions *queue) {
   liblock_completion completion = {.struct_size = sizeof completion};
   assert_ok(liblock_completions_next(queue, GENEROUS_MS, &completion));
   return completion;
 }
 
-static liblock_status peek(liblock_completions *queue, int64_t wait_ms)
-{
+static liblock_status peek(liblock_completions *queue, int64_t wait_ms) {
   liblock_completion completion = {.struct_size = sizeof completion};
   return liblock_completions_next(queue, wait_ms, &completion);
 }
 
-static bool readable(liblock_completions *queue, int wait_ms)
-{
+static bool readable(liblock_completions *queue, int wait_ms) {
   int32_t fd = -1;
   assert_ok(liblock_completions_fd(queue, &fd));
   struct pollfd entry = {.fd = fd, .events = POLLIN};
   return poll(&entry, 1, wait_ms) == 1 && (entry.revents & POLLIN) != 0;
 }
 
-static void never_called(const liblock_completion *completion, void *user_data)
-{
+static void never_called(const liblock_completion *completion, void *user_data) {
   (void)completion;
   *(bool *)user_data = true;
 }
 
-static void a_callback_and_a_queue_together_are_refused(void **state)
-{
+static void a_callback_and_a_queue_together_are_refused(void **state) {
   static bool called;
   liblock_completions *queue = open_queue(*state, 4);
   liblock_acquire_options options = acquire_options();
@@ -66,8 +60,7 @@ static void a_callback_and_a_queue_together_are_refused(void **state)
   liblock_completions_free(queue);
 }
 
-static void an_empty_queue_is_not_readable_and_times_out(void **state)
-{
+static void an_empty_queue_is_not_readable_and_times_out(void **state) {
   liblock_completions *queue = open_queue(*state, 4);
   assert_false(readable(queue, 0));
   assert_status(LIBLOCK_TIMEOUT, peek(queue, 0));
@@ -75,8 +68,7 @@ static void an_empty_queue_is_not_readable_and_times_out(void **state)
   liblock_completions_free(queue);
 }
 
-static void the_descriptor_is_readable_just_while_the_queue_is_not_empty(void **state)
-{
+static void the_descriptor_is_readable_just_while_the_queue_is_not_empty(void **state) {
   int tag = 0;
   liblock_completions *queue = open_queue(*state, 8);
   for (int round = 0; round < 50; round++) {
@@ -94,8 +86,7 @@ static void the_descriptor_is_readable_just_while_the_queue_is_not_empty(void **
   liblock_completions_free(queue);
 }
 
-static void an_entry_tells_request_lock_token_and_user_data(void **state)
-{
+static void an_entry_tells_request_lock_token_and_user_data(void **state) {
   int tag = 0;
   liblock_completions *queue = open_queue(*state, 4);
   const liblock_request request = request_to(*state, queue, "k", &tag, acquire_options());
@@ -110,13 +101,11 @@ static void an_entry_tells_request_lock_token_and_user_data(void **state)
   liblock_completions_free(queue);
 }
 
-static void ends_are_read_in_the_order_in_which_they_came(void **state)
-{
+static void ends_are_read_in_the_order_in_which_they_came(void **state) {
   static int tags[32];
   liblock_completions *queue = open_queue(*state, 32);
   liblock_lock held = take(*state, "k");
-  for (int i = 0; i < 32; i++)
-    request_to(*state, queue, "k", &tags[i], acquire_options());
+  for (int i = 0; i < 32; i++) request_to(*state, queue, "k", &tags[i], acquire_options());
   for (int i = 0; i < 32; i++) {
     assert_status(LIBLOCK_TIMEOUT, peek(queue, 0));
     assert_ok(liblock_release(*state, held, NULL));
@@ -128,8 +117,7 @@ static void ends_are_read_in_the_order_in_which_they_came(void **state)
   liblock_completions_free(queue);
 }
 
-static void a_cancelled_request_ends_in_the_queue_too(void **state)
-{
+static void a_cancelled_request_ends_in_the_queue_too(void **state) {
   liblock_completions *queue = open_queue(*state, 4);
   take(*state, "k");
   const liblock_request request = request_to(*state, queue, "k", NULL, acquire_options());
@@ -141,8 +129,7 @@ static void a_cancelled_request_ends_in_the_queue_too(void **state)
   liblock_completions_free(queue);
 }
 
-static void losses_arrive_there_too(void **state)
-{
+static void losses_arrive_there_too(void **state) {
   int tag = 0;
   liblock_completions *queue = open_queue(*state, 4);
   request_to(*state, queue, "k", &tag, with_ttl(30));
@@ -158,8 +145,7 @@ static void losses_arrive_there_too(void **state)
   liblock_completions_free(queue);
 }
 
-static void a_request_reserves_its_place_and_the_next_one_finds_the_limit(void **state)
-{
+static void a_request_reserves_its_place_and_the_next_one_finds_the_limit(void **state) {
   liblock_completions *queue = open_queue(*state, 2);
   const liblock_lock held = take(*state, "k");
   request_to(*state, queue, "k", NULL, acquire_options());
@@ -179,13 +165,9 @@ static void a_request_reserves_its_place_and_the_next_one_finds_the_limit(void *
   liblock_completions_free(queue);
 }
 
-static bool a_notice_was_dropped(void *argument)
-{
-  return stats_of(argument).dropped_notices == 1;
-}
+static bool a_notice_was_dropped(void *argument) { return stats_of(argument).dropped_notices == 1; }
 
-static void a_loss_that_finds_the_queue_full_is_dropped_and_counted(void **state)
-{
+static void a_loss_that_finds_the_queue_full_is_dropped_and_counted(void **state) {
   liblock_completions *queue = open_queue(*state, 1);
   request_to(*state, queue, "k", NULL, with_ttl(30));
   assert_ok(next_of(queue).status);
@@ -202,8 +184,7 @@ struct reader {
   liblock_status status;
 };
 
-static void *read_for_ever(void *argument)
-{
+static void *read_for_ever(void *argument) {
   struct reader *reader = argument;
   liblock_completion completion = {.struct_size = sizeof completion};
   latch_add(&reader->begun, 1);
@@ -211,8 +192,7 @@ static void *read_for_ever(void *argument)
   return NULL;
 }
 
-static void closing_wakes_those_who_wait(void **state)
-{
+static void closing_wakes_those_who_wait(void **state) {
   static struct reader reader;
   reader.queue = open_queue(*state, 4);
   latch_init(&reader.begun);
@@ -227,8 +207,7 @@ static void closing_wakes_those_who_wait(void **state)
   latch_destroy(&reader.begun);
 }
 
-static void a_closed_queue_takes_no_request_but_lets_what_is_pending_be_read(void **state)
-{
+static void a_closed_queue_takes_no_request_but_lets_what_is_pending_be_read(void **state) {
   liblock_completions *queue = open_queue(*state, 4);
   const liblock_lock held = take(*state, "k");
   request_to(*state, queue, "k", NULL, acquire_options());
@@ -244,8 +223,7 @@ static void a_closed_queue_takes_no_request_but_lets_what_is_pending_be_read(voi
   liblock_completions_free(queue);
 }
 
-static void locks_granted_to_a_queue_unread_are_released_with_it(void **state)
-{
+static void locks_granted_to_a_queue_unread_are_released_with_it(void **state) {
   liblock_completions *queue = open_queue(*state, 4);
   request_to(*state, queue, "k", NULL, acquire_options());
   assert_true(readable(queue, GENEROUS_MS));
@@ -254,8 +232,7 @@ static void locks_granted_to_a_queue_unread_are_released_with_it(void **state)
   assert_ok(probe(*state, "k"));
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_callback_and_a_queue_together_are_refused),
       fresh(an_empty_queue_is_not_readable_and_times_out),

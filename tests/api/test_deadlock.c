@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Deadlock detection over named owners: every cycle is reported, none that is not there, and it can be switched off.
- * Waits are asynchronous, so that one test thread builds every cycle in a known order.
+ * Deadlock detection over named owners: every cycle is reported, none that is not there, and it can be
+ * switched off. Waits are asynchronous, so that one test thread builds every cycle in a known order.
  */
 #include "api.h"
 #include "recorder.h"
@@ -19,8 +19,7 @@ struct ring {
 };
 
 /* Owner i holds key i. */
-static struct ring ring_of(liblock_context *context, int size)
-{
+static struct ring ring_of(liblock_context *context, int size) {
   struct ring ring = {.context = context, .ends = recorder_new(context, true), .size = size};
   for (int i = 0; i < size; i++) {
     ring.keys[i][0] = 'k';
@@ -33,23 +32,19 @@ static struct ring ring_of(liblock_context *context, int size)
 }
 
 /* Owner i asks for the key of owner i + 1. */
-static void ask_for_next(struct ring *ring, int i, int32_t on_deadlock)
-{
+static void ask_for_next(struct ring *ring, int i, int32_t on_deadlock) {
   liblock_acquire_options mine = owned_by(ring->owners[i]);
   mine.on_deadlock = on_deadlock;
   request_key(ring->context, ring->ends, i, ring->keys[(i + 1) % ring->size], &mine);
 }
 
-static void end_ring(struct ring *ring)
-{
-  for (int i = 0; i < ring->size; i++)
-    liblock_owner_free(ring->owners[i]);
+static void end_ring(struct ring *ring) {
+  for (int i = 0; i < ring->size; i++) liblock_owner_free(ring->owners[i]);
   assert_true(recorder_await(ring->ends, (size_t)ring->size));
   recorder_free(ring->ends);
 }
 
-static void a_cycle_of_two_owners_is_reported_to_the_one_who_closed_it(void **state)
-{
+static void a_cycle_of_two_owners_is_reported_to_the_one_who_closed_it(void **state) {
   struct ring ring = ring_of(*state, 2);
   ask_for_next(&ring, 0, LIBLOCK_ON_DEADLOCK_FAIL_SELF);
   await_waiters(*state, 1);
@@ -61,8 +56,7 @@ static void a_cycle_of_two_owners_is_reported_to_the_one_who_closed_it(void **st
   end_ring(&ring);
 }
 
-static void the_others_of_a_cycle_go_on_when_the_loser_gives_way(void **state)
-{
+static void the_others_of_a_cycle_go_on_when_the_loser_gives_way(void **state) {
   struct ring ring = ring_of(*state, 2);
   ask_for_next(&ring, 0, LIBLOCK_ON_DEADLOCK_FAIL_SELF);
   ask_for_next(&ring, 1, LIBLOCK_ON_DEADLOCK_FAIL_SELF);
@@ -77,13 +71,11 @@ static void the_others_of_a_cycle_go_on_when_the_loser_gives_way(void **state)
   end_ring(&ring);
 }
 
-static void cycles_of_every_length_are_reported_once(void **state)
-{
+static void cycles_of_every_length_are_reported_once(void **state) {
   for (int size = 2; size <= RING_MAX; size++) {
     const uint64_t before = stats_of(*state).deadlocks;
     struct ring ring = ring_of(*state, size);
-    for (int i = 0; i < size; i++)
-      ask_for_next(&ring, i, LIBLOCK_ON_DEADLOCK_FAIL_SELF);
+    for (int i = 0; i < size; i++) ask_for_next(&ring, i, LIBLOCK_ON_DEADLOCK_FAIL_SELF);
     assert_true(recorder_await(ring.ends, 1));
     assert_status(LIBLOCK_DEADLOCK, recorder_at(ring.ends, 0).completion.status);
     let_pass_ms(20);
@@ -93,8 +85,7 @@ static void cycles_of_every_length_are_reported_once(void **state)
   }
 }
 
-static void threads_that_block_each_other_are_told(void **state)
-{
+static void threads_that_block_each_other_are_told(void **state) {
   liblock_context *context = *state;
   for (int round = 0; round < 20; round++) {
     liblock_owner *one = open_owner(context, "one");
@@ -114,8 +105,7 @@ static void threads_that_block_each_other_are_told(void **state)
   }
 }
 
-static void fail_youngest_ends_the_wait_that_began_last(void **state)
-{
+static void fail_youngest_ends_the_wait_that_began_last(void **state) {
   struct ring ring = ring_of(*state, 3);
   ask_for_next(&ring, 1, LIBLOCK_ON_DEADLOCK_FAIL_YOUNGEST);
   let_pass_ms(5);
@@ -133,14 +123,12 @@ struct deadlock_count {
   uint64_t at_least;
 };
 
-static bool deadlocks_counted(void *argument)
-{
+static bool deadlocks_counted(void *argument) {
   const struct deadlock_count *c = argument;
   return stats_of(c->context).deadlocks >= c->at_least;
 }
 
-static void report_only_counts_and_lets_both_wait(void **state)
-{
+static void report_only_counts_and_lets_both_wait(void **state) {
   struct ring ring = ring_of(*state, 2);
   ask_for_next(&ring, 0, LIBLOCK_ON_DEADLOCK_REPORT_ONLY);
   ask_for_next(&ring, 1, LIBLOCK_ON_DEADLOCK_REPORT_ONLY);
@@ -151,11 +139,9 @@ static void report_only_counts_and_lets_both_wait(void **state)
   end_ring(&ring);
 }
 
-static void a_chain_that_is_no_cycle_is_never_reported(void **state)
-{
+static void a_chain_that_is_no_cycle_is_never_reported(void **state) {
   struct ring ring = ring_of(*state, 6);
-  for (int i = 0; i < 5; i++)
-    ask_for_next(&ring, i, LIBLOCK_ON_DEADLOCK_FAIL_SELF);
+  for (int i = 0; i < 5; i++) ask_for_next(&ring, i, LIBLOCK_ON_DEADLOCK_FAIL_SELF);
   let_pass_ms(100);
   assert_int_equal(recorder_count(ring.ends), 0);
   assert_int_equal(stats_of(*state).deadlocks, 0);
@@ -169,8 +155,7 @@ static void a_chain_that_is_no_cycle_is_never_reported(void **state)
   end_ring(&ring);
 }
 
-static void a_lock_without_an_owner_takes_part_in_no_cycle(void **state)
-{
+static void a_lock_without_an_owner_takes_part_in_no_cycle(void **state) {
   liblock_context *context = *state;
   const liblock_acquire_options brief = waits(60);
   take(context, "a");
@@ -182,8 +167,7 @@ static void a_lock_without_an_owner_takes_part_in_no_cycle(void **state)
   assert_int_equal(stats_of(context).deadlocks, 0);
 }
 
-static void keys_kept_by_a_waiting_lock_on_many_keys_close_a_cycle(void **state)
-{
+static void keys_kept_by_a_waiting_lock_on_many_keys_close_a_cycle(void **state) {
   liblock_context *context = *state;
   recorder *ends = recorder_new(context, true);
   liblock_owner *one = open_owner(context, "one");
@@ -193,7 +177,8 @@ static void keys_kept_by_a_waiting_lock_on_many_keys_close_a_cycle(void **state)
   const liblock_bytes keys[] = {BYTES("a"), BYTES("b")};
   take_with(context, "b", &twos);
   liblock_request request = 0;
-  assert_ok(liblock_acquire_many_async(context, keys, 2, &ones, recorder_callback, recorder_slot(ends, 1), &request));
+  assert_ok(liblock_acquire_many_async(context, keys, 2, &ones, recorder_callback, recorder_slot(ends, 1),
+                                       &request));
   await_waiters(context, 1);
   liblock_lock lock = 0;
   assert_status(LIBLOCK_DEADLOCK, liblock_acquire(context, KEY("a"), &twos, &lock, NULL));
@@ -204,8 +189,7 @@ static void keys_kept_by_a_waiting_lock_on_many_keys_close_a_cycle(void **state)
   recorder_free(ends);
 }
 
-static void switched_off_a_cycle_waits_until_its_time_is_up(void **state)
-{
+static void switched_off_a_cycle_waits_until_its_time_is_up(void **state) {
   (void)state;
   liblock_context_options options = context_options();
   options.deadlock_detection = 0;
@@ -224,8 +208,7 @@ static void switched_off_a_cycle_waits_until_its_time_is_up(void **state)
   end_context(context);
 }
 
-static void a_delay_of_zero_searches_before_waiting(void **state)
-{
+static void a_delay_of_zero_searches_before_waiting(void **state) {
   (void)state;
   liblock_context_options options = context_options();
   options.deadlock_delay_ms = 0;
@@ -240,8 +223,7 @@ static void a_delay_of_zero_searches_before_waiting(void **state)
   end_context(context);
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_cycle_of_two_owners_is_reported_to_the_one_who_closed_it),
       fresh(the_others_of_a_cycle_go_on_when_the_loser_gives_way),

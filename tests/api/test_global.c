@@ -1,38 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * The global lock excludes every other lock of its table, neither starves nor is starved, and lets pass those who
- * already hold something.
+ * The global lock excludes every other lock of its table, neither starves nor is starved, and lets pass those
+ * who already hold something.
  */
 #include <stdatomic.h>
 
 #include "api.h"
 #include "worker.h"
 
-static liblock_lock take_global(liblock_context *context)
-{
+static liblock_lock take_global(liblock_context *context) {
   liblock_lock lock = 0;
   assert_ok(liblock_acquire_global(context, NULL, &lock, NULL));
   assert_true(lock != 0);
   return lock;
 }
 
-static liblock_status probe_global(liblock_context *context)
-{
+static liblock_status probe_global(liblock_context *context) {
   const liblock_acquire_options once = try_once();
   liblock_lock lock = 0;
   const liblock_status status = liblock_acquire_global(context, &once, &lock, NULL);
-  if (status == LIBLOCK_OK)
-    assert_ok(liblock_release(context, lock, NULL));
+  if (status == LIBLOCK_OK) assert_ok(liblock_release(context, lock, NULL));
   return status;
 }
 
-static worker *worker_acquires_global(liblock_context *context, const liblock_acquire_options *options)
-{
+static worker *worker_acquires_global(liblock_context *context, const liblock_acquire_options *options) {
   return worker_acquires_many(context, NULL, 0, options);
 }
 
-static void a_held_global_lock_excludes_every_key(void **state)
-{
+static void a_held_global_lock_excludes_every_key(void **state) {
   const liblock_lock global = take_global(*state);
   assert_status(LIBLOCK_BUSY, probe(*state, "a"));
   assert_status(LIBLOCK_BUSY, probe(*state, "never seen before"));
@@ -41,16 +36,14 @@ static void a_held_global_lock_excludes_every_key(void **state)
   assert_ok(probe(*state, "a"));
 }
 
-static void any_held_key_excludes_the_global_lock(void **state)
-{
+static void any_held_key_excludes_the_global_lock(void **state) {
   const liblock_lock lock = take(*state, "a");
   assert_status(LIBLOCK_BUSY, probe_global(*state));
   assert_ok(liblock_release(*state, lock, NULL));
   assert_ok(probe_global(*state));
 }
 
-static void a_held_global_lock_excludes_locks_on_many_keys(void **state)
-{
+static void a_held_global_lock_excludes_locks_on_many_keys(void **state) {
   const liblock_bytes keys[] = {BYTES("a"), BYTES("b")};
   take_global(*state);
   const liblock_acquire_options once = try_once();
@@ -58,8 +51,7 @@ static void a_held_global_lock_excludes_locks_on_many_keys(void **state)
   assert_status(LIBLOCK_BUSY, liblock_acquire_many(*state, keys, 2, &once, &lock, NULL));
 }
 
-static void a_waiting_global_lock_is_served_when_the_last_key_goes(void **state)
-{
+static void a_waiting_global_lock_is_served_when_the_last_key_goes(void **state) {
   liblock_context *context = *state;
   const liblock_lock a = take(context, "a");
   const liblock_lock b = take(context, "b");
@@ -72,8 +64,7 @@ static void a_waiting_global_lock_is_served_when_the_last_key_goes(void **state)
   assert_status(LIBLOCK_BUSY, probe(context, "a"));
 }
 
-static void keyed_requests_queue_behind_a_waiting_global_lock(void **state)
-{
+static void keyed_requests_queue_behind_a_waiting_global_lock(void **state) {
   liblock_context *context = *state;
   const liblock_lock a = take(context, "a");
   worker *global = worker_acquires_global(context, NULL);
@@ -89,8 +80,7 @@ static void keyed_requests_queue_behind_a_waiting_global_lock(void **state)
   assert_ok(worker_join(keyed, NULL, NULL));
 }
 
-static void an_owner_that_holds_a_key_is_let_pass_by_a_waiting_global_lock(void **state)
-{
+static void an_owner_that_holds_a_key_is_let_pass_by_a_waiting_global_lock(void **state) {
   liblock_context *context = *state;
   liblock_owner *owner = open_owner(context, "nesting");
   const liblock_acquire_options mine = owned_by(owner);
@@ -108,8 +98,7 @@ static void an_owner_that_holds_a_key_is_let_pass_by_a_waiting_global_lock(void 
   liblock_owner_free(owner);
 }
 
-static void a_global_wait_that_times_out_lets_the_keyed_requests_go(void **state)
-{
+static void a_global_wait_that_times_out_lets_the_keyed_requests_go(void **state) {
   liblock_context *context = *state;
   take(context, "a");
   const liblock_acquire_options brief = waits(60);
@@ -129,8 +118,7 @@ struct traffic {
   bool global;
 };
 
-static void *keep_locking(void *argument)
-{
+static void *keep_locking(void *argument) {
   struct traffic *t = argument;
   while (!atomic_load(&t->stop)) {
     liblock_lock lock = 0;
@@ -143,8 +131,8 @@ static void *keep_locking(void *argument)
   return NULL;
 }
 
-static void under_traffic(liblock_context *context, bool global, liblock_status (*one_pair)(liblock_context *))
-{
+static void under_traffic(liblock_context *context, bool global,
+                          liblock_status (*one_pair)(liblock_context *)) {
   static struct traffic t;
   t.context = context;
   t.global = global;
@@ -153,43 +141,36 @@ static void under_traffic(liblock_context *context, bool global, liblock_status 
   for (size_t i = 0; i < COUNT_OF(threads); i++)
     assert_int_equal(pthread_create(&threads[i], NULL, keep_locking, &t), 0);
   liblock_status status = LIBLOCK_OK;
-  for (int i = 0; i < 100 && status == LIBLOCK_OK; i++)
-    status = one_pair(context);
+  for (int i = 0; i < 100 && status == LIBLOCK_OK; i++) status = one_pair(context);
   atomic_store(&t.stop, true);
-  for (size_t i = 0; i < COUNT_OF(threads); i++)
-    pthread_join(threads[i], NULL);
+  for (size_t i = 0; i < COUNT_OF(threads); i++) pthread_join(threads[i], NULL);
   assert_ok(status);
   assert_int_equal(atomic_load(&t.failures), 0);
 }
 
-static liblock_status one_global_pair(liblock_context *context)
-{
+static liblock_status one_global_pair(liblock_context *context) {
   const liblock_acquire_options patient = waits(GENEROUS_MS);
   liblock_lock lock = 0;
   const liblock_status status = liblock_acquire_global(context, &patient, &lock, NULL);
   return status == LIBLOCK_OK ? liblock_release(context, lock, NULL) : status;
 }
 
-static liblock_status one_keyed_pair(liblock_context *context)
-{
+static liblock_status one_keyed_pair(liblock_context *context) {
   const liblock_acquire_options patient = waits(GENEROUS_MS);
   liblock_lock lock = 0;
   const liblock_status status = liblock_acquire(context, KEY("keyed"), &patient, &lock, NULL);
   return status == LIBLOCK_OK ? liblock_release(context, lock, NULL) : status;
 }
 
-static void a_stream_of_keyed_locks_does_not_starve_the_global_lock(void **state)
-{
+static void a_stream_of_keyed_locks_does_not_starve_the_global_lock(void **state) {
   under_traffic(*state, false, one_global_pair);
 }
 
-static void a_stream_of_global_locks_does_not_starve_a_keyed_lock(void **state)
-{
+static void a_stream_of_global_locks_does_not_starve_a_keyed_lock(void **state) {
   under_traffic(*state, true, one_keyed_pair);
 }
 
-static void the_token_of_a_global_lock_is_larger_than_every_earlier_one(void **state)
-{
+static void the_token_of_a_global_lock_is_larger_than_every_earlier_one(void **state) {
   uint64_t before = 0;
   uint64_t global = 0;
   uint64_t after = 0;
@@ -204,8 +185,7 @@ static void the_token_of_a_global_lock_is_larger_than_every_earlier_one(void **s
   assert_true(global < after);
 }
 
-static void a_global_lease_ends_and_the_next_takes_over(void **state)
-{
+static void a_global_lease_ends_and_the_next_takes_over(void **state) {
   const liblock_acquire_options brief = with_ttl(20);
   liblock_lock global = 0;
   assert_ok(liblock_acquire_global(*state, &brief, &global, NULL));
@@ -214,8 +194,7 @@ static void a_global_lease_ends_and_the_next_takes_over(void **state)
   assert_status(LIBLOCK_BUSY, probe(*state, "a"));
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_held_global_lock_excludes_every_key),
       fresh(any_held_key_excludes_the_global_lock),

@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * Leases: they end by themselves, a late release says so and touches nobody, extend and renewal move the end, and an
- * overdue holder is found by whoever wants the key and by a sweep.
+ * Leases: they end by themselves, a late release says so and touches nobody, extend and renewal move the end,
+ * and an overdue holder is found by whoever wants the key and by a sweep.
  */
 #include "api.h"
 #include "recorder.h"
 #include "worker.h"
 
-static int64_t remaining_of(liblock_context *context, liblock_lock lock)
-{
+static int64_t remaining_of(liblock_context *context, liblock_lock lock) {
   int64_t remaining = 0;
   assert_ok(liblock_remaining_ms(context, lock, &remaining));
   return remaining;
 }
 
-static liblock_lock take_briefly(liblock_context *context, const char *key, int64_t ttl_ms)
-{
+static liblock_lock take_briefly(liblock_context *context, const char *key, int64_t ttl_ms) {
   const liblock_acquire_options options = with_ttl(ttl_ms);
   return take_with(context, key, &options);
 }
 
-static void a_late_release_says_lost_once_and_then_not_held(void **state)
-{
+static void a_late_release_says_lost_once_and_then_not_held(void **state) {
   const liblock_lock lock = take_briefly(*state, "k", 15);
   await_lost(*state, lock);
   assert_status(LIBLOCK_LOST, liblock_release(*state, lock, NULL));
@@ -29,8 +26,7 @@ static void a_late_release_says_lost_once_and_then_not_held(void **state)
   assert_status(LIBLOCK_NOT_HELD, liblock_is_held(*state, lock));
 }
 
-static void a_late_release_says_lost_and_touches_nobody(void **state)
-{
+static void a_late_release_says_lost_and_touches_nobody(void **state) {
   liblock_context *context = *state;
   const liblock_lock old = take_briefly(context, "k", 15);
   const liblock_lock next = take(context, "k");
@@ -43,8 +39,7 @@ static void a_late_release_says_lost_and_touches_nobody(void **state)
   assert_ok(worker_join(waiter, NULL, NULL));
 }
 
-static void everything_about_a_lost_lock_says_lost(void **state)
-{
+static void everything_about_a_lost_lock_says_lost(void **state) {
   const liblock_lock lock = take_briefly(*state, "k", 15);
   await_lost(*state, lock);
   int64_t remaining = 0;
@@ -58,8 +53,7 @@ static void everything_about_a_lost_lock_says_lost(void **state)
   assert_status(LIBLOCK_LOST, liblock_update(*state, lock, KEY("v"), NULL));
 }
 
-static void an_overdue_holder_is_found_at_once_by_whoever_wants_the_key(void **state)
-{
+static void an_overdue_holder_is_found_at_once_by_whoever_wants_the_key(void **state) {
   liblock_context *context = *state;
   const liblock_lock old = take_briefly(context, "k", 15);
   await_lost(context, old);
@@ -71,8 +65,7 @@ static void an_overdue_holder_is_found_at_once_by_whoever_wants_the_key(void **s
   assert_int_equal(stats.expired, 1);
 }
 
-static void a_waiter_gets_the_key_when_the_lease_of_its_holder_ends(void **state)
-{
+static void a_waiter_gets_the_key_when_the_lease_of_its_holder_ends(void **state) {
   liblock_context *context = *state;
   take_briefly(context, "k", 40);
   liblock_result result = empty_result();
@@ -82,8 +75,7 @@ static void a_waiter_gets_the_key_when_the_lease_of_its_holder_ends(void **state
   assert_ok(liblock_is_held(context, lock));
 }
 
-static void a_lease_is_not_shorter_than_asked_for(void **state)
-{
+static void a_lease_is_not_shorter_than_asked_for(void **state) {
   for (int i = 0; i < 20; i++) {
     const int64_t begin = now_ns();
     const liblock_lock lock = take_briefly(*state, "k", 25);
@@ -93,12 +85,10 @@ static void a_lease_is_not_shorter_than_asked_for(void **state)
   }
 }
 
-static void a_sweep_finds_overdue_locks_that_nobody_wants(void **state)
-{
+static void a_sweep_finds_overdue_locks_that_nobody_wants(void **state) {
   static const char *const keys[] = {"a", "b", "c", "d", "e"};
   liblock_lock last = 0;
-  for (size_t i = 0; i < COUNT_OF(keys); i++)
-    last = take_briefly(*state, keys[i], 10);
+  for (size_t i = 0; i < COUNT_OF(keys); i++) last = take_briefly(*state, keys[i], 10);
   take(*state, "stays");
   await_lost(*state, last);
   let_pass_ms(20);
@@ -112,13 +102,9 @@ static void a_sweep_finds_overdue_locks_that_nobody_wants(void **state)
   assert_int_equal(ended, 0);
 }
 
-static bool nothing_is_held(void *argument)
-{
-  return stats_of(argument).locks_held == 0;
-}
+static bool nothing_is_held(void *argument) { return stats_of(argument).locks_held == 0; }
 
-static void the_periodic_sweep_does_the_same_by_itself(void **state)
-{
+static void the_periodic_sweep_does_the_same_by_itself(void **state) {
   (void)state;
   liblock_context_options options = context_options();
   options.cleanup_interval_ms = 20;
@@ -130,8 +116,7 @@ static void the_periodic_sweep_does_the_same_by_itself(void **state)
   end_context(context);
 }
 
-static void a_sweep_looks_at_no_more_than_64_entries_while_a_shard_is_held(void **state)
-{
+static void a_sweep_looks_at_no_more_than_64_entries_while_a_shard_is_held(void **state) {
   enum { MANY = 20000 };
   (void)state;
   liblock_context_options options = context_options();
@@ -151,8 +136,7 @@ static void a_sweep_looks_at_no_more_than_64_entries_while_a_shard_is_held(void 
   end_context(context);
 }
 
-static void extend_set_counts_from_now_and_may_shorten(void **state)
-{
+static void extend_set_counts_from_now_and_may_shorten(void **state) {
   const liblock_lock lock = take_briefly(*state, "k", 60000);
   assert_ok(liblock_extend(*state, lock, 600000, LIBLOCK_EXTEND_SET, NULL));
   assert_in_range(remaining_of(*state, lock), 500000, 600000);
@@ -160,8 +144,7 @@ static void extend_set_counts_from_now_and_may_shorten(void **state)
   await_lost(*state, lock);
 }
 
-static void extend_add_adds_to_what_remains(void **state)
-{
+static void extend_add_adds_to_what_remains(void **state) {
   const liblock_lock lock = take_briefly(*state, "k", 600000);
   liblock_result result = empty_result();
   assert_ok(liblock_extend(*state, lock, 300000, LIBLOCK_EXTEND_ADD, &result));
@@ -169,8 +152,7 @@ static void extend_add_adds_to_what_remains(void **state)
   assert_in_range(result.remaining_ms, 800000, 900000);
 }
 
-static void extend_to_none_or_auto_takes_the_expiry_away(void **state)
-{
+static void extend_to_none_or_auto_takes_the_expiry_away(void **state) {
   const int64_t endless[] = {LIBLOCK_TTL_NONE, LIBLOCK_TTL_AUTO};
   for (size_t i = 0; i < COUNT_OF(endless); i++) {
     const liblock_lock lock = take_briefly(*state, "k", 60000);
@@ -180,8 +162,7 @@ static void extend_to_none_or_auto_takes_the_expiry_away(void **state)
   }
 }
 
-static void a_lock_without_an_expiry_can_be_given_one(void **state)
-{
+static void a_lock_without_an_expiry_can_be_given_one(void **state) {
   const liblock_lock lock = take(*state, "k");
   assert_int_equal(remaining_of(*state, lock), -1);
   assert_ok(liblock_extend(*state, lock, 15, LIBLOCK_EXTEND_SET, NULL));
@@ -189,8 +170,7 @@ static void a_lock_without_an_expiry_can_be_given_one(void **state)
   assert_ok(probe(*state, "k"));
 }
 
-static void a_waiter_notices_that_the_lease_it_waits_for_was_shortened(void **state)
-{
+static void a_waiter_notices_that_the_lease_it_waits_for_was_shortened(void **state) {
   liblock_context *context = *state;
   const liblock_lock lock = take_briefly(context, "k", 3600000);
   worker *next = worker_acquires(context, "k", NULL);
@@ -199,8 +179,7 @@ static void a_waiter_notices_that_the_lease_it_waits_for_was_shortened(void **st
   assert_ok(worker_join(next, NULL, NULL));
 }
 
-static void a_lease_on_many_keys_ends_for_all_of_them(void **state)
-{
+static void a_lease_on_many_keys_ends_for_all_of_them(void **state) {
   const liblock_bytes keys[] = {BYTES("a"), BYTES("b")};
   const liblock_acquire_options brief = with_ttl(15);
   liblock_lock lock = 0;
@@ -212,8 +191,7 @@ static void a_lease_on_many_keys_ends_for_all_of_them(void **state)
   assert_int_equal(stats_of(*state).locks_held, 2);
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_late_release_says_lost_once_and_then_not_held),
       fresh(a_late_release_says_lost_and_touches_nobody),

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Renewal and loss: a renewed lease lives on until its maximum hold, on_lost comes once and only for a lock that was
- * lost, and wait_lost wakes.
+ * Renewal and loss: a renewed lease lives on until its maximum hold, on_lost comes once and only for a lock
+ * that was lost, and wait_lost wakes.
  */
 #include "api.h"
 #include "recorder.h"
 #include "worker.h"
 
-static void renew_without_a_ttl_is_invalid(void **state)
-{
+static void renew_without_a_ttl_is_invalid(void **state) {
   liblock_acquire_options options = acquire_options();
   options.renew = 1;
   liblock_lock lock = 1;
@@ -21,14 +20,12 @@ struct renewing {
   uint64_t at_least;
 };
 
-static bool has_renewed(void *argument)
-{
+static bool has_renewed(void *argument) {
   const struct renewing *r = argument;
   return stats_of(r->context).renewals >= r->at_least;
 }
 
-static void a_renewed_lease_outlives_its_ttl_many_times(void **state)
-{
+static void a_renewed_lease_outlives_its_ttl_many_times(void **state) {
   liblock_acquire_options options = with_ttl(300);
   options.renew = 1;
   const int64_t begin = now_ms();
@@ -41,8 +38,7 @@ static void a_renewed_lease_outlives_its_ttl_many_times(void **state)
   assert_ok(liblock_release(*state, lock, NULL));
 }
 
-static void a_released_lock_is_renewed_no_more(void **state)
-{
+static void a_released_lock_is_renewed_no_more(void **state) {
   liblock_acquire_options options = with_ttl(300);
   options.renew = 1;
   const liblock_lock lock = take_with(*state, "k", &options);
@@ -55,8 +51,7 @@ static void a_released_lock_is_renewed_no_more(void **state)
   assert_ok(probe(*state, "k"));
 }
 
-static void max_hold_ends_a_lease_that_is_renewed(void **state)
-{
+static void max_hold_ends_a_lease_that_is_renewed(void **state) {
   liblock_acquire_options options = with_ttl(300);
   options.renew = 1;
   options.max_hold_ms = 500;
@@ -67,8 +62,7 @@ static void max_hold_ends_a_lease_that_is_renewed(void **state)
   assert_status(LIBLOCK_LOST, liblock_release(*state, lock, NULL));
 }
 
-static void on_lost_comes_once_when_the_lease_ends(void **state)
-{
+static void on_lost_comes_once_when_the_lease_ends(void **state) {
   recorder *r = recorder_new(*state, false);
   liblock_acquire_options options = with_ttl(20);
   options.on_lost = recorder_callback;
@@ -90,8 +84,7 @@ static void on_lost_comes_once_when_the_lease_ends(void **state)
   recorder_free(r);
 }
 
-static void on_lost_comes_once_when_an_administrator_takes_the_lock_away(void **state)
-{
+static void on_lost_comes_once_when_an_administrator_takes_the_lock_away(void **state) {
   recorder *r = recorder_new(*state, false);
   liblock_acquire_options options = acquire_options();
   options.on_lost = recorder_callback;
@@ -112,15 +105,13 @@ struct asking {
   liblock_status answer;
 };
 
-static void ask_inside(const liblock_completion *completion, void *user_data)
-{
+static void ask_inside(const liblock_completion *completion, void *user_data) {
   struct asking *a = user_data;
   a->answer = liblock_is_held(a->context, completion->lock);
   latch_add(&a->asked, 1);
 }
 
-static void a_loss_is_known_to_is_held_before_on_lost_comes(void **state)
-{
+static void a_loss_is_known_to_is_held_before_on_lost_comes(void **state) {
   static struct asking a;
   a.context = *state;
   latch_init(&a.asked);
@@ -133,8 +124,7 @@ static void a_loss_is_known_to_is_held_before_on_lost_comes(void **state)
   latch_destroy(&a.asked);
 }
 
-static void on_lost_never_comes_for_a_lock_that_was_released(void **state)
-{
+static void on_lost_never_comes_for_a_lock_that_was_released(void **state) {
   recorder *r = recorder_new(*state, false);
   size_t lost = 0; /* on a machine that stood still for as long as the lease */
   for (int i = 0; i < 50; i++) {
@@ -160,8 +150,7 @@ struct lost_wait {
   latch begun;
 };
 
-static void *wait_lost_for_ever(void *argument)
-{
+static void *wait_lost_for_ever(void *argument) {
   struct lost_wait *w = argument;
   latch_add(&w->begun, 1);
   w->status = liblock_wait_lost(w->context, w->lock, -1, NULL);
@@ -169,8 +158,7 @@ static void *wait_lost_for_ever(void *argument)
 }
 
 static liblock_status wait_lost_while(liblock_context *context, liblock_lock lock,
-                                      liblock_status (*act)(struct lost_wait *))
-{
+                                      liblock_status (*act)(struct lost_wait *)) {
   static struct lost_wait w;
   w.context = context;
   w.lock = lock;
@@ -186,31 +174,24 @@ static liblock_status wait_lost_while(liblock_context *context, liblock_lock loc
   return w.status;
 }
 
-static liblock_status release_it(struct lost_wait *w)
-{
-  return liblock_release(w->context, w->lock, NULL);
-}
+static liblock_status release_it(struct lost_wait *w) { return liblock_release(w->context, w->lock, NULL); }
 
-static liblock_status let_it_expire(struct lost_wait *w)
-{
+static liblock_status let_it_expire(struct lost_wait *w) {
   return liblock_extend(w->context, w->lock, 20, LIBLOCK_EXTEND_SET, NULL);
 }
 
-static void wait_lost_times_out_while_the_lock_is_held(void **state)
-{
+static void wait_lost_times_out_while_the_lock_is_held(void **state) {
   const liblock_lock lock = take(*state, "k");
   assert_status(LIBLOCK_TIMEOUT, liblock_wait_lost(*state, lock, 10, NULL));
   assert_status(LIBLOCK_TIMEOUT, liblock_wait_lost(*state, lock, 0, NULL));
 }
 
-static void wait_lost_tells_a_loss_from_a_release(void **state)
-{
+static void wait_lost_tells_a_loss_from_a_release(void **state) {
   assert_status(LIBLOCK_NOT_HELD, wait_lost_while(*state, take(*state, "a"), release_it));
   assert_status(LIBLOCK_LOST, wait_lost_while(*state, take(*state, "b"), let_it_expire));
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(renew_without_a_ttl_is_invalid),
       fresh(a_renewed_lease_outlives_its_ttl_many_times),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Several keys in one lock: all or nothing, duplicates folded, one handle, one token; a waiting request keeps only
- * the keys before the one it waits for, and every failing end gives all back.
+ * Several keys in one lock: all or nothing, duplicates folded, one handle, one token; a waiting request keeps
+ * only the keys before the one it waits for, and every failing end gives all back.
  */
 #include "api.h"
 #include "worker.h"
@@ -9,23 +9,20 @@
 static const liblock_bytes a_b[] = {BYTES("a"), BYTES("b")};
 static const liblock_bytes a_b_c[] = {BYTES("a"), BYTES("b"), BYTES("c")};
 
-static liblock_lock take_many(liblock_context *context, const liblock_bytes *keys, size_t count)
-{
+static liblock_lock take_many(liblock_context *context, const liblock_bytes *keys, size_t count) {
   liblock_lock lock = 0;
   assert_ok(liblock_acquire_many(context, keys, count, NULL, &lock, NULL));
   assert_true(lock != 0);
   return lock;
 }
 
-static uint64_t token_of(liblock_context *context, liblock_lock lock)
-{
+static uint64_t token_of(liblock_context *context, liblock_lock lock) {
   uint64_t token = 0;
   assert_ok(liblock_fencing_token(context, lock, &token));
   return token;
 }
 
-static void one_busy_key_leaves_every_other_key_free(void **state)
-{
+static void one_busy_key_leaves_every_other_key_free(void **state) {
   for (size_t busy = 0; busy < COUNT_OF(a_b_c); busy++) {
     liblock_lock held = 0;
     assert_ok(liblock_acquire(*state, a_b_c[busy].data, a_b_c[busy].size, NULL, &held, NULL));
@@ -34,15 +31,13 @@ static void one_busy_key_leaves_every_other_key_free(void **state)
     assert_status(LIBLOCK_BUSY, liblock_acquire_many(*state, a_b_c, 3, &once, &lock, NULL));
     assert_true(lock == 0);
     for (size_t i = 0; i < COUNT_OF(a_b_c); i++) {
-      if (i != busy)
-        assert_ok(probe(*state, a_b_c[i].data));
+      if (i != busy) assert_ok(probe(*state, a_b_c[i].data));
     }
     assert_ok(liblock_release(*state, held, NULL));
   }
 }
 
-static void free_keys_are_taken_all_at_once_under_one_handle(void **state)
-{
+static void free_keys_are_taken_all_at_once_under_one_handle(void **state) {
   const liblock_lock lock = take_many(*state, a_b_c, 3);
   assert_int_equal(stats_of(*state).locks_held, 3);
   assert_status(LIBLOCK_BUSY, probe(*state, "a"));
@@ -52,8 +47,7 @@ static void free_keys_are_taken_all_at_once_under_one_handle(void **state)
   assert_int_equal(stats_of(*state).locks_held, 0);
 }
 
-static void x_holds_a_and_m_waits_for_a_and_b_and_x_gets_b_at_once(void **state)
-{
+static void x_holds_a_and_m_waits_for_a_and_b_and_x_gets_b_at_once(void **state) {
   liblock_context *context = *state;
   const liblock_lock x_a = take(context, "a");
   worker *m = worker_acquires_many(context, a_b, 2, NULL);
@@ -68,8 +62,7 @@ static void x_holds_a_and_m_waits_for_a_and_b_and_x_gets_b_at_once(void **state)
   assert_ok(liblock_release(context, lock, NULL));
 }
 
-static void a_waiting_request_keeps_the_keys_before_the_busy_one_only(void **state)
-{
+static void a_waiting_request_keeps_the_keys_before_the_busy_one_only(void **state) {
   liblock_context *context = *state;
   const liblock_lock held = take(context, "b");
   worker *m = worker_acquires_many(context, a_b_c, 3, NULL);
@@ -82,8 +75,7 @@ static void a_waiting_request_keeps_the_keys_before_the_busy_one_only(void **sta
   assert_status(LIBLOCK_BUSY, probe(context, "c"));
 }
 
-static void a_request_handed_one_key_goes_on_to_the_next_busy_one(void **state)
-{
+static void a_request_handed_one_key_goes_on_to_the_next_busy_one(void **state) {
   liblock_context *context = *state;
   const liblock_lock on_a = take(context, "a");
   const liblock_lock on_c = take(context, "c");
@@ -99,8 +91,7 @@ static void a_request_handed_one_key_goes_on_to_the_next_busy_one(void **state)
   assert_int_equal(stats_of(context).locks_held, 3);
 }
 
-static void a_failing_wait_gives_back_what_it_kept(void **state)
-{
+static void a_failing_wait_gives_back_what_it_kept(void **state) {
   take(*state, "c");
   const liblock_acquire_options brief = waits(10);
   liblock_lock lock = 1;
@@ -111,8 +102,7 @@ static void a_failing_wait_gives_back_what_it_kept(void **state)
   assert_int_equal(stats_of(*state).locks_held, 1);
 }
 
-static void what_a_failing_wait_gave_back_goes_to_the_next_waiter(void **state)
-{
+static void what_a_failing_wait_gave_back_goes_to_the_next_waiter(void **state) {
   liblock_context *context = *state;
   take(context, "c");
   const liblock_acquire_options brief = waits(60);
@@ -123,8 +113,7 @@ static void what_a_failing_wait_gave_back_goes_to_the_next_waiter(void **state)
   assert_ok(worker_join(next, NULL, NULL));
 }
 
-static void duplicates_are_folded(void **state)
-{
+static void duplicates_are_folded(void **state) {
   const liblock_bytes keys[] = {BYTES("b"), BYTES("a"), BYTES("b"), BYTES("a"), BYTES("a")};
   const liblock_lock lock = take_many(*state, keys, COUNT_OF(keys));
   assert_int_equal(stats_of(*state).locks_held, 2);
@@ -136,13 +125,11 @@ static void duplicates_are_folded(void **state)
   assert_ok(probe(*state, "b"));
 }
 
-static void the_token_is_larger_than_every_earlier_one_of_each_key(void **state)
-{
+static void the_token_is_larger_than_every_earlier_one_of_each_key(void **state) {
   uint64_t highest = 0;
   for (int i = 0; i < 50; i++) {
     const liblock_lock lock = take(*state, i % 2 != 0 ? "a" : "b");
-    if (token_of(*state, lock) > highest)
-      highest = token_of(*state, lock);
+    if (token_of(*state, lock) > highest) highest = token_of(*state, lock);
     assert_ok(liblock_release(*state, lock, NULL));
   }
   const liblock_lock lock = take_many(*state, a_b, 2);
@@ -158,21 +145,18 @@ struct crossing {
   const liblock_bytes *keys;
 };
 
-static void *cross(void *argument)
-{
+static void *cross(void *argument) {
   const struct crossing *c = argument;
   for (int i = 0; i < 3000; i++) {
     liblock_lock lock = 0;
     if (liblock_acquire_many(c->context, c->keys, 3, NULL, &lock, NULL) != LIBLOCK_OK)
       return (void *)"acquire failed";
-    if (liblock_release(c->context, lock, NULL) != LIBLOCK_OK)
-      return (void *)"release failed";
+    if (liblock_release(c->context, lock, NULL) != LIBLOCK_OK) return (void *)"release failed";
   }
   return NULL;
 }
 
-static void keys_named_in_opposite_orders_never_block_each_other_for_ever(void **state)
-{
+static void keys_named_in_opposite_orders_never_block_each_other_for_ever(void **state) {
   static const liblock_bytes orders[4][3] = {{BYTES("p"), BYTES("q"), BYTES("r")},
                                              {BYTES("r"), BYTES("q"), BYTES("p")},
                                              {BYTES("q"), BYTES("r"), BYTES("p")},
@@ -191,8 +175,7 @@ static void keys_named_in_opposite_orders_never_block_each_other_for_ever(void *
   assert_int_equal(stats_of(*state).locks_held, 0);
 }
 
-static void a_lock_may_have_1024_keys(void **state)
-{
+static void a_lock_may_have_1024_keys(void **state) {
   enum { MANY = 1024 };
   static uint32_t names[MANY];
   static liblock_bytes keys[MANY];
@@ -206,8 +189,7 @@ static void a_lock_may_have_1024_keys(void **state)
   assert_int_equal(stats_of(*state).locks_held, 0);
 }
 
-static void a_second_release_of_a_lock_on_many_keys_is_not_held(void **state)
-{
+static void a_second_release_of_a_lock_on_many_keys_is_not_held(void **state) {
   const liblock_lock lock = take_many(*state, a_b, 2);
   assert_ok(liblock_release(*state, lock, NULL));
   const liblock_lock next = take(*state, "a");
@@ -215,8 +197,7 @@ static void a_second_release_of_a_lock_on_many_keys_is_not_held(void **state)
   assert_ok(liblock_is_held(*state, next));
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(one_busy_key_leaves_every_other_key_free),
       fresh(free_keys_are_taken_all_at_once_under_one_handle),

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Contexts: named ones share a table that is reference counted, anonymous ones have their own; open refuses what it
- * cannot do; close ends everything and is harmless when repeated.
+ * Contexts: named ones share a table that is reference counted, anonymous ones have their own; open refuses
+ * what it cannot do; close ends everything and is harmless when repeated.
  */
 #include "api.h"
 #include "worker.h"
 
-static void a_url_that_is_missing_or_of_another_kind_opens_nothing(void **state)
-{
+static void a_url_that_is_missing_or_of_another_kind_opens_nothing(void **state) {
   (void)state;
   liblock_context *context = (liblock_context *)(void *)&context;
   assert_status(LIBLOCK_INVALID_ARGUMENT, liblock_open(NULL, NULL, &context, NULL));
@@ -17,8 +16,7 @@ static void a_url_that_is_missing_or_of_another_kind_opens_nothing(void **state)
   assert_status(LIBLOCK_INVALID_ARGUMENT, liblock_open("local:x", NULL, NULL, NULL));
 }
 
-static void a_name_may_have_255_bytes_and_no_more(void **state)
-{
+static void a_name_may_have_255_bytes_and_no_more(void **state) {
   (void)state;
   char url[6 + 256 + 1] = "local:";
   memset(url + 6, 'n', 256);
@@ -29,8 +27,7 @@ static void a_name_may_have_255_bytes_and_no_more(void **state)
   end_context(context);
 }
 
-static void a_name_is_the_same_table_for_everyone_in_the_process(void **state)
-{
+static void a_name_is_the_same_table_for_everyone_in_the_process(void **state) {
   (void)state;
   liblock_context *one = open_local("local:shared", NULL);
   liblock_context *two = open_local("local:shared", NULL);
@@ -45,16 +42,14 @@ static void a_name_is_the_same_table_for_everyone_in_the_process(void **state)
   end_context(other);
 }
 
-static void anonymous_contexts_have_a_table_each(void **state)
-{
+static void anonymous_contexts_have_a_table_each(void **state) {
   liblock_context *other = open_local("local:", NULL);
   take(*state, "k");
   assert_ok(probe(other, "k"));
   end_context(other);
 }
 
-static void a_named_table_lives_as_long_as_anyone_has_it_open(void **state)
-{
+static void a_named_table_lives_as_long_as_anyone_has_it_open(void **state) {
   (void)state;
   liblock_context *one = open_local("local:counted", NULL);
   liblock_context *two = open_local("local:counted", NULL);
@@ -67,13 +62,11 @@ static void a_named_table_lives_as_long_as_anyone_has_it_open(void **state)
   end_context(three);
 }
 
-static void opening_a_name_with_other_options_is_options_mismatch(void **state)
-{
+static void opening_a_name_with_other_options_is_options_mismatch(void **state) {
   (void)state;
   liblock_context *first = open_local("local:strict", NULL);
   liblock_context_options options[7];
-  for (size_t i = 0; i < COUNT_OF(options); i++)
-    options[i] = context_options();
+  for (size_t i = 0; i < COUNT_OF(options); i++) options[i] = context_options();
   options[0].prefix = "p:";
   options[0].prefix_size = 2;
   options[1].cleanup_interval_ms = 1234;
@@ -90,8 +83,7 @@ static void opening_a_name_with_other_options_is_options_mismatch(void **state)
   end_context(first);
 }
 
-static void options_of_one_context_only_do_not_mismatch(void **state)
-{
+static void options_of_one_context_only_do_not_mismatch(void **state) {
   (void)state;
   liblock_context *first = open_local("local:own", NULL);
   liblock_context_options options = context_options();
@@ -102,8 +94,7 @@ static void options_of_one_context_only_do_not_mismatch(void **state)
   end_context(first);
 }
 
-static void a_name_closed_by_everyone_may_come_back_with_other_options(void **state)
-{
+static void a_name_closed_by_everyone_may_come_back_with_other_options(void **state) {
   (void)state;
   liblock_context *first = open_local("local:again", NULL);
   take(first, "k");
@@ -122,8 +113,7 @@ struct opening {
   pthread_t thread;
 };
 
-static void note_opening(liblock_context *context, void *user_data)
-{
+static void note_opening(liblock_context *context, void *user_data) {
   struct opening *opening = user_data;
   liblock_lock lock = 0;
   opening->calls++;
@@ -132,8 +122,7 @@ static void note_opening(liblock_context *context, void *user_data)
   opening->try_inside = liblock_try_acquire(context, KEY("k"), NULL, &lock, NULL);
 }
 
-static void on_open_runs_once_per_table_before_open_returns(void **state)
-{
+static void on_open_runs_once_per_table_before_open_returns(void **state) {
   (void)state;
   struct opening opening = {0};
   liblock_context_options options = context_options();
@@ -154,8 +143,7 @@ static void on_open_runs_once_per_table_before_open_returns(void **state)
   end_context(three);
 }
 
-static void close_with_release_gives_its_locks_back_and_nobody_elses(void **state)
-{
+static void close_with_release_gives_its_locks_back_and_nobody_elses(void **state) {
   (void)state;
   liblock_context *one = open_local("local:leaving", NULL);
   liblock_context *two = open_local("local:leaving", NULL);
@@ -169,8 +157,7 @@ static void close_with_release_gives_its_locks_back_and_nobody_elses(void **stat
   end_context(two);
 }
 
-static void close_with_leave_lets_leases_run_out_by_themselves(void **state)
-{
+static void close_with_leave_lets_leases_run_out_by_themselves(void **state) {
   (void)state;
   liblock_context_options leave = context_options();
   leave.on_close = LIBLOCK_ON_CLOSE_LEAVE;
@@ -187,8 +174,7 @@ static void close_with_leave_lets_leases_run_out_by_themselves(void **state)
   end_context(two);
 }
 
-static void close_ends_waits_of_this_context_as_closed(void **state)
-{
+static void close_ends_waits_of_this_context_as_closed(void **state) {
   (void)state;
   liblock_context *one = open_local("local:waits", NULL);
   liblock_context *two = open_local("local:waits", NULL);
@@ -208,8 +194,7 @@ static void close_ends_waits_of_this_context_as_closed(void **state)
   end_context(two);
 }
 
-static void after_close_every_call_answers_closed_and_close_ok(void **state)
-{
+static void after_close_every_call_answers_closed_and_close_ok(void **state) {
   (void)state;
   liblock_context *context = open_local("local:", NULL);
   liblock_owner *owner = open_owner(context, "o");
@@ -227,8 +212,7 @@ static void after_close_every_call_answers_closed_and_close_ok(void **state)
   liblock_context_free(context);
 }
 
-static void null_and_forgotten_closes_are_accepted_by_close_and_free(void **state)
-{
+static void null_and_forgotten_closes_are_accepted_by_close_and_free(void **state) {
   (void)state;
   assert_ok(liblock_close(NULL));
   liblock_context_free(NULL);
@@ -240,8 +224,7 @@ static void null_and_forgotten_closes_are_accepted_by_close_and_free(void **stat
   end_context(watcher);
 }
 
-static void a_prefixed_context_locks_and_excludes_under_the_key_as_given(void **state)
-{
+static void a_prefixed_context_locks_and_excludes_under_the_key_as_given(void **state) {
   (void)state;
   liblock_context_options options = context_options();
   options.prefix = "app:";
@@ -253,8 +236,7 @@ static void a_prefixed_context_locks_and_excludes_under_the_key_as_given(void **
   end_context(context);
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_url_that_is_missing_or_of_another_kind_opens_nothing),
       cmocka_unit_test(a_name_may_have_255_bytes_and_no_more),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * struct_size: how structs of older and newer headers are read, and which values options may have at their bounds.
- * The newer header is played by a struct with a tail behind the known one.
+ * struct_size: how structs of older and newer headers are read, and which values options may have at their
+ * bounds. The newer header is played by a struct with a tail behind the known one.
  */
 #include "api.h"
 
@@ -15,8 +15,7 @@ struct newer_context {
   unsigned char tail[64];
 };
 
-static struct newer_acquire newer_acquire(void)
-{
+static struct newer_acquire newer_acquire(void) {
   struct newer_acquire options;
   memset(&options, 0, sizeof options);
   options.known = acquire_options();
@@ -24,8 +23,7 @@ static struct newer_acquire newer_acquire(void)
   return options;
 }
 
-static void a_struct_size_of_zero_is_refused(void **state)
-{
+static void a_struct_size_of_zero_is_refused(void **state) {
   liblock_lock lock = 1;
   liblock_acquire_options options = acquire_options();
   options.struct_size = 0;
@@ -34,8 +32,7 @@ static void a_struct_size_of_zero_is_refused(void **state)
   assert_ok(probe(*state, "k"));
 }
 
-static void a_struct_too_small_to_hold_its_own_size_is_refused(void **state)
-{
+static void a_struct_too_small_to_hold_its_own_size_is_refused(void **state) {
   liblock_lock lock = 1;
   liblock_acquire_options options = acquire_options();
   for (size_t size = 1; size < sizeof(size_t); size++) {
@@ -44,8 +41,7 @@ static void a_struct_too_small_to_hold_its_own_size_is_refused(void **state)
   }
 }
 
-static void a_larger_struct_with_something_in_its_tail_is_unsupported(void **state)
-{
+static void a_larger_struct_with_something_in_its_tail_is_unsupported(void **state) {
   for (size_t at = 0; at < sizeof((struct newer_acquire *)0)->tail; at++) {
     struct newer_acquire options = newer_acquire();
     options.tail[at] = 1;
@@ -56,8 +52,7 @@ static void a_larger_struct_with_something_in_its_tail_is_unsupported(void **sta
   assert_ok(probe(*state, "k"));
 }
 
-static void a_larger_struct_that_ends_in_zeros_is_read(void **state)
-{
+static void a_larger_struct_that_ends_in_zeros_is_read(void **state) {
   liblock_lock lock = 0;
   struct newer_acquire options = newer_acquire();
   options.known.ttl_ms = 60000;
@@ -67,8 +62,7 @@ static void a_larger_struct_that_ends_in_zeros_is_read(void **state)
   assert_in_range(remaining, 1, 60000);
 }
 
-static void an_older_smaller_struct_gets_defaults_for_what_it_lacks(void **state)
-{
+static void an_older_smaller_struct_gets_defaults_for_what_it_lacks(void **state) {
   liblock_context *context = *state;
   take(context, "k");
   liblock_acquire_options options;
@@ -85,8 +79,7 @@ static void an_older_smaller_struct_gets_defaults_for_what_it_lacks(void **state
   assert_int_equal(remaining, -1);
 }
 
-static void context_options_follow_the_same_rule(void **state)
-{
+static void context_options_follow_the_same_rule(void **state) {
   (void)state;
   liblock_context *context = NULL;
   struct newer_context options;
@@ -107,8 +100,7 @@ static void context_options_follow_the_same_rule(void **state)
   end_context(context);
 }
 
-static void a_result_smaller_than_the_first_published_one_is_refused(void **state)
-{
+static void a_result_smaller_than_the_first_published_one_is_refused(void **state) {
   liblock_lock lock = 1;
   liblock_result result = empty_result();
   result.struct_size = sizeof result - 1;
@@ -118,8 +110,7 @@ static void a_result_smaller_than_the_first_published_one_is_refused(void **stat
   assert_ok(probe(*state, "k"));
 }
 
-static void the_init_macro_and_the_init_function_say_the_same(void **state)
-{
+static void the_init_macro_and_the_init_function_say_the_same(void **state) {
   (void)state;
   const liblock_result by_macro = LIBLOCK_RESULT_INIT;
   const liblock_result by_function = empty_result();
@@ -128,8 +119,7 @@ static void the_init_macro_and_the_init_function_say_the_same(void **state)
   assert_string_equal(by_macro.message, by_function.message);
 }
 
-static void init_functions_survive_null_and_sizes_too_small(void **state)
-{
+static void init_functions_survive_null_and_sizes_too_small(void **state) {
   (void)state;
   liblock_result_init(NULL, sizeof(liblock_result));
   liblock_acquire_options_init(NULL, sizeof(liblock_acquire_options));
@@ -141,8 +131,7 @@ static void init_functions_survive_null_and_sizes_too_small(void **state)
   assert_int_equal(guard[0], 1);
 }
 
-static void init_writes_no_further_than_the_size_it_was_given(void **state)
-{
+static void init_writes_no_further_than_the_size_it_was_given(void **state) {
   (void)state;
   liblock_acquire_options options;
   memset(&options, 0x5a, sizeof options);
@@ -153,8 +142,7 @@ static void init_writes_no_further_than_the_size_it_was_given(void **state)
   assert_int_equal(options.order, 0x5a5a5a5a);
 }
 
-static void after_init_zero_means_zero(void **state)
-{
+static void after_init_zero_means_zero(void **state) {
   take(*state, "k");
   liblock_acquire_options options = acquire_options();
   options.wait_ms = 0;
@@ -164,8 +152,7 @@ static void after_init_zero_means_zero(void **state)
   assert_status(LIBLOCK_INVALID_ARGUMENT, liblock_acquire(*state, KEY("free"), &options, &lock, NULL));
 }
 
-static void a_stats_struct_of_an_older_header_is_filled_as_far_as_it_goes(void **state)
-{
+static void a_stats_struct_of_an_older_header_is_filled_as_far_as_it_goes(void **state) {
   take(*state, "k");
   liblock_stats stats;
   memset(&stats, 0x5a, sizeof stats);
@@ -175,8 +162,7 @@ static void a_stats_struct_of_an_older_header_is_filled_as_far_as_it_goes(void *
   assert_true(stats.waiters == UINT64_C(0x5a5a5a5a5a5a5a5a));
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_struct_size_of_zero_is_refused),
       fresh(a_struct_too_small_to_hold_its_own_size_is_refused),

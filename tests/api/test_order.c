@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * In which order waiters are served. Requests are queued one after the other, so their order is known; the grants are
- * recorded as they come, and fencing tokens prove the order a second time.
+ * In which order waiters are served. Requests are queued one after the other, so their order is known; the
+ * grants are recorded as they come, and fencing tokens prove the order a second time.
  */
 #include <stdio.h>
 
@@ -11,9 +11,10 @@
 
 enum { CROWD = 64, ROUNDS = 1000 };
 
-/* Queues `count` requests made by `options_of`, lets them run, and leaves their tags in the order of their grants. */
-static void serve(liblock_context *context, int count, liblock_acquire_options (*options_of)(int), int *served)
-{
+/* Queues `count` requests made by `options_of`, lets them run, and leaves their tags in the order of their
+ * grants. */
+static void serve(liblock_context *context, int count, liblock_acquire_options (*options_of)(int),
+                  int *served) {
   recorder *r = recorder_new(context, true);
   const liblock_lock held = take(context, "k");
   for (int tag = 0; tag < count; tag++) {
@@ -35,24 +36,21 @@ static void serve(liblock_context *context, int count, liblock_acquire_options (
   recorder_free(r);
 }
 
-static liblock_acquire_options fifo(int tag)
-{
+static liblock_acquire_options fifo(int tag) {
   (void)tag;
   liblock_acquire_options options;
   liblock_acquire_options_init(&options, sizeof options);
   return options;
 }
 
-static liblock_acquire_options lifo(int tag)
-{
+static liblock_acquire_options lifo(int tag) {
   liblock_acquire_options options = fifo(tag);
   options.order = LIBLOCK_ORDER_LIFO;
   return options;
 }
 
 /* Three levels, mixed; an age step of an hour keeps ageing out of it. */
-static liblock_acquire_options by_priority(int tag)
-{
+static liblock_acquire_options by_priority(int tag) {
   liblock_acquire_options options = fifo(tag);
   options.order = LIBLOCK_ORDER_PRIORITY;
   options.priority = tag % 3 - 1;
@@ -60,34 +58,27 @@ static liblock_acquire_options by_priority(int tag)
   return options;
 }
 
-static liblock_acquire_options lifo_when_odd(int tag)
-{
-  return tag % 2 != 0 ? lifo(tag) : fifo(tag);
-}
+static liblock_acquire_options lifo_when_odd(int tag) { return tag % 2 != 0 ? lifo(tag) : fifo(tag); }
 
-static liblock_acquire_options any(int tag)
-{
+static liblock_acquire_options any(int tag) {
   liblock_acquire_options options = fifo(tag);
   options.order = LIBLOCK_ORDER_ANY;
   return options;
 }
 
-static void sixty_four_waiters_are_served_in_the_order_of_their_coming_a_thousand_times(void **state)
-{
+static void sixty_four_waiters_are_served_in_the_order_of_their_coming_a_thousand_times(void **state) {
   int inversions = 0;
   int served[CROWD];
   for (int round = 0; round < ROUNDS; round++) {
     serve(*state, CROWD, fifo, served);
-    for (int i = 0; i < CROWD; i++)
-      inversions += served[i] != i;
+    for (int i = 0; i < CROWD; i++) inversions += served[i] != i;
   }
   print_message("# %d rounds of %d waiters: %d inversions\n", ROUNDS, CROWD, inversions);
   assert_int_equal(inversions, 0);
   assert_int_equal(stats_of(*state).locks_held, 0);
 }
 
-static void waiting_threads_are_served_in_the_order_of_their_coming(void **state)
-{
+static void waiting_threads_are_served_in_the_order_of_their_coming(void **state) {
   liblock_context *context = *state;
   for (int round = 0; round < 30; round++) {
     worker *threads[8];
@@ -108,46 +99,37 @@ static void waiting_threads_are_served_in_the_order_of_their_coming(void **state
   }
 }
 
-static void lifo_serves_the_last_comer_first(void **state)
-{
+static void lifo_serves_the_last_comer_first(void **state) {
   int served[CROWD];
   serve(*state, CROWD, lifo, served);
-  for (int i = 0; i < CROWD; i++)
-    assert_int_equal(served[i], CROWD - 1 - i);
+  for (int i = 0; i < CROWD; i++) assert_int_equal(served[i], CROWD - 1 - i);
 }
 
-static void a_higher_priority_goes_first_and_equals_in_order_of_coming(void **state)
-{
+static void a_higher_priority_goes_first_and_equals_in_order_of_coming(void **state) {
   int served[60];
   serve(*state, 60, by_priority, served);
-  for (int i = 0; i < 60; i++)
-    assert_int_equal(served[i], 2 - i / 20 + 3 * (i % 20));
+  for (int i = 0; i < 60; i++) assert_int_equal(served[i], 2 - i / 20 + 3 * (i % 20));
 }
 
-static void mixed_orders_serve_lifo_waiters_first_and_then_fifo_ones(void **state)
-{
+static void mixed_orders_serve_lifo_waiters_first_and_then_fifo_ones(void **state) {
   int served[10];
   const int expected[10] = {9, 7, 5, 3, 1, 0, 2, 4, 6, 8};
   serve(*state, 10, lifo_when_odd, served);
   assert_memory_equal(served, expected, sizeof served);
 }
 
-static void any_order_serves_everyone_in_the_end(void **state)
-{
+static void any_order_serves_everyone_in_the_end(void **state) {
   liblock_context *context = *state;
   const liblock_acquire_options options = any(0);
   worker *threads[16];
   const liblock_lock held = take(context, "k");
-  for (size_t i = 0; i < COUNT_OF(threads); i++)
-    threads[i] = worker_acquires(context, "k", &options);
+  for (size_t i = 0; i < COUNT_OF(threads); i++) threads[i] = worker_acquires(context, "k", &options);
   let_pass_ms(20);
-  for (size_t i = 0; i < COUNT_OF(threads); i++)
-    assert_false(worker_is_done(threads[i]));
+  for (size_t i = 0; i < COUNT_OF(threads); i++) assert_false(worker_is_done(threads[i]));
   assert_ok(liblock_release(context, held, NULL));
   for (size_t served = 0; served < COUNT_OF(threads);) {
     for (size_t i = 0; i < COUNT_OF(threads); i++) {
-      if (threads[i] == NULL || !worker_is_done(threads[i]))
-        continue;
+      if (threads[i] == NULL || !worker_is_done(threads[i])) continue;
       liblock_lock lock = 0;
       assert_ok(worker_join(threads[i], &lock, NULL));
       threads[i] = NULL;
@@ -163,19 +145,16 @@ struct aged {
   int64_t at_least;
 };
 
-static bool first_waiter_is_aged(void *argument)
-{
+static bool first_waiter_is_aged(void *argument) {
   const struct aged *aged = argument;
   liblock_info *info = NULL;
-  if (liblock_inspect_queue(aged->context, KEY("k"), &info, NULL) != LIBLOCK_OK)
-    return false;
+  if (liblock_inspect_queue(aged->context, KEY("k"), &info, NULL) != LIBLOCK_OK) return false;
   const bool old_enough = liblock_info_waiter_waited_ms(info, 0) >= aged->at_least;
   liblock_info_free(info);
   return old_enough;
 }
 
-static void old_against_urgent(liblock_context *context, int64_t age_step_ms, int first, int second)
-{
+static void old_against_urgent(liblock_context *context, int64_t age_step_ms, int first, int second) {
   recorder *r = recorder_new(context, true);
   const liblock_lock held = take(context, "k");
   liblock_acquire_options options = fifo(0);
@@ -193,33 +172,28 @@ static void old_against_urgent(liblock_context *context, int64_t age_step_ms, in
   recorder_free(r);
 }
 
-static void waiting_long_enough_outweighs_a_higher_priority(void **state)
-{
+static void waiting_long_enough_outweighs_a_higher_priority(void **state) {
   old_against_urgent(*state, 3600000, 1, 0);
   old_against_urgent(*state, 1, 0, 1);
 }
 
-static void a_waiter_older_than_its_queue_ttl_goes_to_the_end(void **state)
-{
+static void a_waiter_older_than_its_queue_ttl_goes_to_the_end(void **state) {
   liblock_context *context = *state;
   recorder *r = recorder_new(context, true);
   const liblock_lock held = take(context, "k");
   liblock_acquire_options impatient = fifo(0);
   impatient.queue_ttl_ms = 60;
   request_key(context, r, 0, "k", &impatient);
-  for (int tag = 1; tag < 4; tag++)
-    request_key(context, r, tag, "k", NULL);
+  for (int tag = 1; tag < 4; tag++) request_key(context, r, tag, "k", NULL);
   let_pass_ms(300);
   assert_ok(liblock_release(context, held, NULL));
   assert_true(recorder_await(r, 4));
   const int expected[4] = {1, 2, 3, 0};
-  for (size_t i = 0; i < 4; i++)
-    assert_int_equal(recorder_at(r, i).tag, expected[i]);
+  for (size_t i = 0; i < 4; i++) assert_int_equal(recorder_at(r, i).tag, expected[i]);
   recorder_free(r);
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(sixty_four_waiters_are_served_in_the_order_of_their_coming_a_thousand_times),
       fresh(waiting_threads_are_served_in_the_order_of_their_coming),

@@ -5,15 +5,13 @@
 #include "api.h"
 #include "worker.h"
 
-static uint32_t holds(liblock_context *context, liblock_lock lock)
-{
+static uint32_t holds(liblock_context *context, liblock_lock lock) {
   uint32_t count = 0;
   assert_ok(liblock_hold_count(context, lock, &count));
   return count;
 }
 
-static void on_conflict_fail_answers_already_held(void **state)
-{
+static void on_conflict_fail_answers_already_held(void **state) {
   liblock_owner *owner = open_owner(*state, "o");
   liblock_acquire_options mine = owned_by(owner);
   take_with(*state, "k", &mine);
@@ -24,8 +22,7 @@ static void on_conflict_fail_answers_already_held(void **state)
   liblock_owner_free(owner);
 }
 
-static void on_conflict_wait_waits_even_for_itself(void **state)
-{
+static void on_conflict_wait_waits_even_for_itself(void **state) {
   (void)state;
   liblock_context_options unwatched = context_options();
   unwatched.deadlock_detection = 0;
@@ -47,8 +44,7 @@ static void on_conflict_wait_waits_even_for_itself(void **state)
   end_context(context);
 }
 
-static void reentry_gives_a_handle_of_its_own_on_the_same_hold_and_token(void **state)
-{
+static void reentry_gives_a_handle_of_its_own_on_the_same_hold_and_token(void **state) {
   liblock_owner *owner = open_owner(*state, "o");
   const liblock_acquire_options mine = owned_by(owner);
   liblock_result outer_result = empty_result();
@@ -66,13 +62,11 @@ static void reentry_gives_a_handle_of_its_own_on_the_same_hold_and_token(void **
   liblock_owner_free(owner);
 }
 
-static void nested_holds_are_counted_and_the_key_is_free_after_the_last(void **state)
-{
+static void nested_holds_are_counted_and_the_key_is_free_after_the_last(void **state) {
   liblock_owner *owner = open_owner(*state, "o");
   const liblock_acquire_options mine = owned_by(owner);
   liblock_lock locks[4];
-  for (size_t i = 0; i < COUNT_OF(locks); i++)
-    locks[i] = take_with(*state, "k", &mine);
+  for (size_t i = 0; i < COUNT_OF(locks); i++) locks[i] = take_with(*state, "k", &mine);
   const size_t any_order[] = {2, 0, 3, 1};
   for (size_t i = 0; i < COUNT_OF(locks); i++) {
     assert_status(LIBLOCK_BUSY, probe(*state, "k"));
@@ -83,8 +77,7 @@ static void nested_holds_are_counted_and_the_key_is_free_after_the_last(void **s
   liblock_owner_free(owner);
 }
 
-static void another_owner_is_excluded_however_alike_its_name(void **state)
-{
+static void another_owner_is_excluded_however_alike_its_name(void **state) {
   liblock_owner *one = open_owner(*state, "same");
   liblock_owner *two = open_owner(*state, "same");
   const liblock_acquire_options mine = owned_by(one);
@@ -97,8 +90,7 @@ static void another_owner_is_excluded_however_alike_its_name(void **state)
   liblock_owner_free(two);
 }
 
-static void reentry_leaves_the_lease_alone_and_reenter_extend_sets_it_anew(void **state)
-{
+static void reentry_leaves_the_lease_alone_and_reenter_extend_sets_it_anew(void **state) {
   liblock_owner *owner = open_owner(*state, "o");
   liblock_acquire_options mine = owned_by(owner);
   mine.ttl_ms = 60000;
@@ -115,8 +107,7 @@ static void reentry_leaves_the_lease_alone_and_reenter_extend_sets_it_anew(void 
   liblock_owner_free(owner);
 }
 
-static void an_owner_may_hold_from_any_thread(void **state)
-{
+static void an_owner_may_hold_from_any_thread(void **state) {
   liblock_owner *owner = open_owner(*state, "moving");
   const liblock_acquire_options mine = owned_by(owner);
   take_with(*state, "k", &mine);
@@ -126,8 +117,7 @@ static void an_owner_may_hold_from_any_thread(void **state)
   liblock_owner_free(owner);
 }
 
-static void release_by_keys_gives_back_a_part_of_a_lock(void **state)
-{
+static void release_by_keys_gives_back_a_part_of_a_lock(void **state) {
   const liblock_bytes all[] = {BYTES("a"), BYTES("b"), BYTES("c")};
   const liblock_bytes part[] = {BYTES("b")};
   const liblock_bytes rest[] = {BYTES("a"), BYTES("c")};
@@ -146,8 +136,7 @@ static void release_by_keys_gives_back_a_part_of_a_lock(void **state)
   liblock_owner_free(owner);
 }
 
-static void release_by_keys_is_all_or_nothing(void **state)
-{
+static void release_by_keys_is_all_or_nothing(void **state) {
   const liblock_bytes keys[] = {BYTES("mine"), BYTES("theirs")};
   liblock_owner *owner = open_owner(*state, "o");
   const liblock_acquire_options mine = owned_by(owner);
@@ -159,8 +148,7 @@ static void release_by_keys_is_all_or_nothing(void **state)
   liblock_owner_free(owner);
 }
 
-static void of_several_handles_on_one_key_the_youngest_gives(void **state)
-{
+static void of_several_handles_on_one_key_the_youngest_gives(void **state) {
   const liblock_bytes keys[] = {BYTES("k")};
   liblock_owner *owner = open_owner(*state, "o");
   const liblock_acquire_options mine = owned_by(owner);
@@ -175,8 +163,7 @@ static void of_several_handles_on_one_key_the_youngest_gives(void **state)
   liblock_owner_free(owner);
 }
 
-static void the_rest_of_a_lock_is_given_back_by_its_handle(void **state)
-{
+static void the_rest_of_a_lock_is_given_back_by_its_handle(void **state) {
   const liblock_bytes all[] = {BYTES("a"), BYTES("b")};
   const liblock_bytes part[] = {BYTES("a")};
   liblock_owner *owner = open_owner(*state, "o");
@@ -191,8 +178,7 @@ static void the_rest_of_a_lock_is_given_back_by_its_handle(void **state)
   liblock_owner_free(owner);
 }
 
-static void closing_an_owner_releases_its_locks_and_the_next_waiter_runs(void **state)
-{
+static void closing_an_owner_releases_its_locks_and_the_next_waiter_runs(void **state) {
   liblock_context *context = *state;
   liblock_owner *owner = open_owner(context, "o");
   const liblock_acquire_options mine = owned_by(owner);
@@ -208,8 +194,7 @@ static void closing_an_owner_releases_its_locks_and_the_next_waiter_runs(void **
   liblock_owner_free(owner);
 }
 
-static void closing_an_owner_cancels_its_waits_at_once(void **state)
-{
+static void closing_an_owner_cancels_its_waits_at_once(void **state) {
   liblock_context *context = *state;
   liblock_owner *owner = open_owner(context, "o");
   const liblock_acquire_options mine = owned_by(owner);
@@ -227,8 +212,7 @@ static void closing_an_owner_cancels_its_waits_at_once(void **state)
   liblock_owner_free(owner);
 }
 
-static void a_closed_owner_acquires_nothing(void **state)
-{
+static void a_closed_owner_acquires_nothing(void **state) {
   liblock_owner *owner = open_owner(*state, "o");
   assert_ok(liblock_owner_close(owner));
   const liblock_acquire_options mine = owned_by(owner);
@@ -239,8 +223,7 @@ static void a_closed_owner_acquires_nothing(void **state)
   liblock_owner_free(owner);
 }
 
-static void an_owner_id_names_instance_number_and_name(void **state)
-{
+static void an_owner_id_names_instance_number_and_name(void **state) {
   char instance[128];
   char id[512];
   size_t needed = 0;
@@ -259,15 +242,13 @@ static void an_owner_id_names_instance_number_and_name(void **state)
   liblock_owner_free(owner);
 }
 
-static void close_and_free_of_an_owner_accept_null(void **state)
-{
+static void close_and_free_of_an_owner_accept_null(void **state) {
   (void)state;
   assert_ok(liblock_owner_close(NULL));
   liblock_owner_free(NULL);
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(on_conflict_fail_answers_already_held),
       cmocka_unit_test(on_conflict_wait_waits_even_for_itself),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * LIBLOCK_OWNER_THREAD: the calling thread is the owner. What it held is released before pthread_join returns, and the
- * next waiter runs.
+ * LIBLOCK_OWNER_THREAD: the calling thread is the owner. What it held is released before pthread_join
+ * returns, and the next waiter runs.
  */
 #include <stdlib.h>
 
@@ -18,8 +18,7 @@ struct leaver {
 };
 
 /* Holds "k" twice and another key, waits for the word, and exits without a release. */
-static void *hold_and_exit(void *argument)
-{
+static void *hold_and_exit(void *argument) {
   struct leaver *l = argument;
   liblock_acquire_options mine;
   liblock_acquire_options_init(&mine, sizeof mine);
@@ -27,15 +26,13 @@ static void *hold_and_exit(void *argument)
   liblock_lock lock = 0;
   l->status = liblock_acquire(l->context, KEY("k"), &mine, &lock, NULL);
   l->reentered = liblock_try_acquire(l->context, KEY("k"), &mine, &lock, NULL);
-  if (l->status == LIBLOCK_OK)
-    l->status = liblock_acquire(l->context, KEY("other"), &mine, &lock, NULL);
+  if (l->status == LIBLOCK_OK) l->status = liblock_acquire(l->context, KEY("other"), &mine, &lock, NULL);
   latch_add(l->go, 1);
   latch_await(l->go, 2);
   return NULL;
 }
 
-static void a_thread_reenters_what_it_holds_and_others_do_not(void **state)
-{
+static void a_thread_reenters_what_it_holds_and_others_do_not(void **state) {
   liblock_acquire_options mine = owned_by(LIBLOCK_OWNER_THREAD);
   liblock_result result = empty_result();
   liblock_lock lock = 0;
@@ -46,8 +43,7 @@ static void a_thread_reenters_what_it_holds_and_others_do_not(void **state)
   assert_status(LIBLOCK_BUSY, worker_join(worker_acquires(*state, "k", &mine), NULL, NULL));
 }
 
-static void a_thread_that_exits_has_released_before_join_returns(void **state)
-{
+static void a_thread_that_exits_has_released_before_join_returns(void **state) {
   for (int i = 0; i < EXITS; i++) {
     latch go;
     latch_init(&go);
@@ -71,8 +67,7 @@ static void a_thread_that_exits_has_released_before_join_returns(void **state)
   assert_int_equal(stats_of(*state).locks_held, 0);
 }
 
-static int ascending(const void *a, const void *b)
-{
+static int ascending(const void *a, const void *b) {
   const int64_t x = *(const int64_t *)a;
   const int64_t y = *(const int64_t *)b;
   return (x > y) - (x < y);
@@ -84,19 +79,16 @@ struct successor {
   int64_t granted_at;
 };
 
-static void *wait_for_key(void *argument)
-{
+static void *wait_for_key(void *argument) {
   struct successor *s = argument;
   liblock_lock lock = 0;
   s->status = liblock_acquire(s->context, KEY("k"), NULL, &lock, NULL);
   s->granted_at = now_ns();
-  if (s->status == LIBLOCK_OK)
-    s->status = liblock_release(s->context, lock, NULL);
+  if (s->status == LIBLOCK_OK) s->status = liblock_release(s->context, lock, NULL);
   return NULL;
 }
 
-static void the_next_waiter_runs_when_the_holding_thread_exits(void **state)
-{
+static void the_next_waiter_runs_when_the_holding_thread_exits(void **state) {
   static int64_t delays[EXITS];
   for (int i = 0; i < EXITS; i++) {
     latch go;
@@ -125,12 +117,11 @@ static void the_next_waiter_runs_when_the_holding_thread_exits(void **state)
     latch_destroy(&go);
   }
   qsort(delays, EXITS, sizeof delays[0], ascending);
-  print_message("# thread exit to next grant: p50 %.1f us, p99 %.1f us (%d exits)\n", (double)delays[EXITS / 2] / 1000,
-                (double)delays[EXITS * 99 / 100] / 1000, EXITS);
+  print_message("# thread exit to next grant: p50 %.1f us, p99 %.1f us (%d exits)\n",
+                (double)delays[EXITS / 2] / 1000, (double)delays[EXITS * 99 / 100] / 1000, EXITS);
 }
 
-static void a_thread_releases_by_key(void **state)
-{
+static void a_thread_releases_by_key(void **state) {
   const liblock_bytes keys[] = {BYTES("a"), BYTES("b")};
   const liblock_acquire_options mine = owned_by(LIBLOCK_OWNER_THREAD);
   const liblock_lock a = take_with(*state, "a", &mine);
@@ -141,8 +132,7 @@ static void a_thread_releases_by_key(void **state)
   assert_ok(probe(*state, "a"));
 }
 
-static void a_thread_is_an_owner_of_its_own_in_every_context(void **state)
-{
+static void a_thread_is_an_owner_of_its_own_in_every_context(void **state) {
   liblock_context *other = open_local("local:", NULL);
   const liblock_acquire_options mine = owned_by(LIBLOCK_OWNER_THREAD);
   take_with(*state, "k", &mine);
@@ -151,8 +141,7 @@ static void a_thread_is_an_owner_of_its_own_in_every_context(void **state)
   assert_status(LIBLOCK_BUSY, probe(*state, "k"));
 }
 
-static void *use_and_outlive(void *argument)
-{
+static void *use_and_outlive(void *argument) {
   struct leaver *l = argument;
   liblock_acquire_options mine;
   liblock_acquire_options_init(&mine, sizeof mine);
@@ -164,8 +153,7 @@ static void *use_and_outlive(void *argument)
   return NULL;
 }
 
-static void a_thread_may_exit_after_its_context_is_gone(void **state)
-{
+static void a_thread_may_exit_after_its_context_is_gone(void **state) {
   (void)state;
   latch go;
   latch_init(&go);
@@ -184,8 +172,7 @@ static void a_thread_may_exit_after_its_context_is_gone(void **state)
   latch_destroy(&go);
 }
 
-static void the_thread_owner_has_an_identity_in_listings(void **state)
-{
+static void the_thread_owner_has_an_identity_in_listings(void **state) {
   char id[512];
   size_t needed = 0;
   assert_ok(liblock_owner_id(*state, LIBLOCK_OWNER_THREAD, id, sizeof id, &needed));
@@ -202,8 +189,7 @@ static void the_thread_owner_has_an_identity_in_listings(void **state)
   liblock_info_free(info);
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_thread_reenters_what_it_holds_and_others_do_not),
       fresh(a_thread_that_exits_has_released_before_join_returns),

@@ -5,16 +5,14 @@
 #include "api.h"
 #include "worker.h"
 
-static uint64_t token_of(liblock_context *context, liblock_lock lock)
-{
+static uint64_t token_of(liblock_context *context, liblock_lock lock) {
   uint64_t token = 0;
   assert_ok(liblock_fencing_token(context, lock, &token));
   assert_true(token != 0);
   return token;
 }
 
-static void every_grant_of_a_key_has_a_larger_token_than_the_one_before(void **state)
-{
+static void every_grant_of_a_key_has_a_larger_token_than_the_one_before(void **state) {
   uint64_t last = 0;
   for (int i = 0; i < 10000; i++) {
     const liblock_lock lock = take(*state, "k");
@@ -25,8 +23,7 @@ static void every_grant_of_a_key_has_a_larger_token_than_the_one_before(void **s
   }
 }
 
-static void tokens_increase_also_across_entries_that_were_freed_in_between(void **state)
-{
+static void tokens_increase_also_across_entries_that_were_freed_in_between(void **state) {
   enum { CROWD = 20000 };
   const liblock_lock first = take(*state, "k");
   uint64_t last = token_of(*state, first);
@@ -37,8 +34,7 @@ static void tokens_increase_also_across_entries_that_were_freed_in_between(void 
       const uint32_t name[2] = {i, (uint32_t)round};
       assert_ok(liblock_acquire(*state, name, sizeof name, NULL, &crowd[i], NULL));
     }
-    for (uint32_t i = 0; i < CROWD; i++)
-      assert_ok(liblock_release(*state, crowd[i], NULL));
+    for (uint32_t i = 0; i < CROWD; i++) assert_ok(liblock_release(*state, crowd[i], NULL));
     const liblock_lock again = take(*state, "k");
     assert_true(token_of(*state, again) > last);
     last = token_of(*state, again);
@@ -46,8 +42,7 @@ static void tokens_increase_also_across_entries_that_were_freed_in_between(void 
   }
 }
 
-static void a_token_increases_after_a_lease_ended_and_after_a_forced_release(void **state)
-{
+static void a_token_increases_after_a_lease_ended_and_after_a_forced_release(void **state) {
   const liblock_acquire_options brief = with_ttl(10);
   liblock_result result = empty_result();
   liblock_lock lock = 0;
@@ -60,8 +55,7 @@ static void a_token_increases_after_a_lease_ended_and_after_a_forced_release(voi
   assert_true(token_of(*state, take(*state, "k")) > taken_over);
 }
 
-static void a_token_increases_with_every_hand_off(void **state)
-{
+static void a_token_increases_with_every_hand_off(void **state) {
   liblock_context *context = *state;
   worker *waiting[6];
   liblock_lock lock = take(context, "k");
@@ -85,8 +79,7 @@ struct racing {
   int32_t order;
 };
 
-static void *race(void *argument)
-{
+static void *race(void *argument) {
   struct racing *shared = argument;
   liblock_acquire_options options;
   liblock_acquire_options_init(&options, sizeof options);
@@ -97,17 +90,14 @@ static void *race(void *argument)
     liblock_lock lock = 0;
     if (liblock_acquire(shared->context, KEY("k"), &options, &lock, &result) != LIBLOCK_OK)
       return (void *)"acquire failed";
-    if (result.token <= shared->highest)
-      return (void *)"a token did not increase";
+    if (result.token <= shared->highest) return (void *)"a token did not increase";
     shared->highest = result.token;
-    if (liblock_release(shared->context, lock, NULL) != LIBLOCK_OK)
-      return (void *)"release failed";
+    if (liblock_release(shared->context, lock, NULL) != LIBLOCK_OK) return (void *)"release failed";
   }
   return NULL;
 }
 
-static void tokens_increase_under_contention_in_fifo_and_any_order(void **state)
-{
+static void tokens_increase_under_contention_in_fifo_and_any_order(void **state) {
   static struct racing shared;
   const int32_t orders[] = {LIBLOCK_ORDER_FIFO, LIBLOCK_ORDER_ANY};
   for (size_t o = 0; o < COUNT_OF(orders); o++) {
@@ -118,14 +108,12 @@ static void tokens_increase_under_contention_in_fifo_and_any_order(void **state)
     for (size_t i = 0; i < COUNT_OF(threads); i++) {
       void *trouble = NULL;
       pthread_join(threads[i], &trouble);
-      if (trouble != NULL)
-        fail_msg("%s", (const char *)trouble);
+      if (trouble != NULL) fail_msg("%s", (const char *)trouble);
     }
   }
 }
 
-static void a_reopened_lock_of_the_same_name_goes_on_where_tokens_were(void **state)
-{
+static void a_reopened_lock_of_the_same_name_goes_on_where_tokens_were(void **state) {
   (void)state;
   liblock_context *keeper = open_local("local:tokens", NULL);
   uint64_t last = 0;
@@ -139,8 +127,7 @@ static void a_reopened_lock_of_the_same_name_goes_on_where_tokens_were(void **st
   end_context(keeper);
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(every_grant_of_a_key_has_a_larger_token_than_the_one_before),
       fresh(tokens_increase_also_across_entries_that_were_freed_in_between),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a wait ends, and with which status: wait_ms, retries, back-off as data and as callback. Lower bounds of time are
- * asserted (nobody gives up early, up to one tick of the coarse clock); upper bounds never.
+ * How a wait ends, and with which status: wait_ms, retries, back-off as data and as callback. Lower bounds of
+ * time are asserted (nobody gives up early, up to one tick of the coarse clock); upper bounds never.
  */
 #include "api.h"
 #include "worker.h"
@@ -9,8 +9,7 @@
 enum { COARSE_TICK_MS = 10 };
 
 static liblock_result fail_waiting(liblock_context *context, const liblock_acquire_options *options,
-                                   liblock_status expected)
-{
+                                   liblock_status expected) {
   liblock_result result = empty_result();
   liblock_lock lock = 1;
   assert_status(expected, liblock_acquire(context, KEY("held"), options, &lock, &result));
@@ -20,16 +19,14 @@ static liblock_result fail_waiting(liblock_context *context, const liblock_acqui
   return result;
 }
 
-static void a_wait_of_zero_tries_once_and_ends_busy(void **state)
-{
+static void a_wait_of_zero_tries_once_and_ends_busy(void **state) {
   take(*state, "held");
   const liblock_acquire_options options = waits(0);
   const liblock_result result = fail_waiting(*state, &options, LIBLOCK_BUSY);
   assert_int_equal(result.attempts, 1);
 }
 
-static void zero_retries_try_once_and_end_busy(void **state)
-{
+static void zero_retries_try_once_and_end_busy(void **state) {
   take(*state, "held");
   liblock_acquire_options options = acquire_options();
   options.retries = 0;
@@ -37,15 +34,13 @@ static void zero_retries_try_once_and_end_busy(void **state)
   assert_int_equal(result.attempts, 1);
 }
 
-static void zero_retries_and_zero_wait_still_get_a_free_key(void **state)
-{
+static void zero_retries_and_zero_wait_still_get_a_free_key(void **state) {
   liblock_acquire_options options = waits(0);
   options.retries = 0;
   take_with(*state, "free", &options);
 }
 
-static void a_try_ignores_the_waiting_options(void **state)
-{
+static void a_try_ignores_the_waiting_options(void **state) {
   take(*state, "held");
   liblock_acquire_options options = waits(-1);
   options.retries = 50;
@@ -54,8 +49,7 @@ static void a_try_ignores_the_waiting_options(void **state)
   assert_int_equal(stats_of(*state).contended, 0);
 }
 
-static void wait_ms_ends_as_timeout_and_not_before_its_time(void **state)
-{
+static void wait_ms_ends_as_timeout_and_not_before_its_time(void **state) {
   take(*state, "held");
   const liblock_acquire_options options = waits(60);
   const int64_t begin = now_ms();
@@ -65,8 +59,7 @@ static void wait_ms_ends_as_timeout_and_not_before_its_time(void **state)
   assert_int_equal(result.queue_position, 0);
 }
 
-static void a_wait_that_timed_out_leaves_the_queue_in_order(void **state)
-{
+static void a_wait_that_timed_out_leaves_the_queue_in_order(void **state) {
   liblock_context *context = *state;
   const liblock_lock held = take(context, "held");
   const liblock_acquire_options brief = waits(40);
@@ -82,8 +75,7 @@ static void a_wait_that_timed_out_leaves_the_queue_in_order(void **state)
   assert_ok(probe(context, "held"));
 }
 
-static void retries_end_as_retries_exhausted_after_as_many_intervals(void **state)
-{
+static void retries_end_as_retries_exhausted_after_as_many_intervals(void **state) {
   take(*state, "held");
   liblock_acquire_options options = acquire_options();
   options.retries = 3;
@@ -94,8 +86,7 @@ static void retries_end_as_retries_exhausted_after_as_many_intervals(void **stat
   assert_true(result.waited_ms >= 60 - COARSE_TICK_MS);
 }
 
-static void whichever_of_wait_and_retries_ends_first_names_the_status(void **state)
-{
+static void whichever_of_wait_and_retries_ends_first_names_the_status(void **state) {
   take(*state, "held");
   liblock_acquire_options options = waits(30);
   options.retries = 1000000;
@@ -106,8 +97,7 @@ static void whichever_of_wait_and_retries_ends_first_names_the_status(void **sta
   fail_waiting(*state, &options, LIBLOCK_RETRIES_EXHAUSTED);
 }
 
-static void an_elapsed_retry_interval_changes_no_place_in_the_queue(void **state)
-{
+static void an_elapsed_retry_interval_changes_no_place_in_the_queue(void **state) {
   liblock_context *context = *state;
   const liblock_lock held = take(context, "held");
   liblock_acquire_options options = acquire_options();
@@ -127,8 +117,7 @@ static void an_elapsed_retry_interval_changes_no_place_in_the_queue(void **state
   assert_ok(worker_join(second, &lock, NULL));
 }
 
-static void jitter_adds_up_to_its_bound_and_never_takes_away(void **state)
-{
+static void jitter_adds_up_to_its_bound_and_never_takes_away(void **state) {
   take(*state, "held");
   liblock_acquire_options options = acquire_options();
   options.retries = 2;
@@ -138,8 +127,7 @@ static void jitter_adds_up_to_its_bound_and_never_takes_away(void **state)
   assert_true(result.waited_ms >= 30 - COARSE_TICK_MS);
 }
 
-static void linear_back_off_grows_by_its_step(void **state)
-{
+static void linear_back_off_grows_by_its_step(void **state) {
   take(*state, "held");
   liblock_acquire_options options = acquire_options();
   options.retries = 3;
@@ -151,8 +139,7 @@ static void linear_back_off_grows_by_its_step(void **state)
   assert_true(result.waited_ms >= 10 + 40 + 70 - COARSE_TICK_MS);
 }
 
-static void exponential_back_off_multiplies_and_stops_at_its_cap(void **state)
-{
+static void exponential_back_off_multiplies_and_stops_at_its_cap(void **state) {
   take(*state, "held");
   liblock_acquire_options options = acquire_options();
   options.retries = 3;
@@ -177,8 +164,7 @@ struct backing_off {
   int64_t answers[16];
 };
 
-static int64_t back_off(uint32_t attempt, void *user_data)
-{
+static int64_t back_off(uint32_t attempt, void *user_data) {
   struct backing_off *seen = user_data;
   const size_t call = seen->calls < 15 ? seen->calls : 15;
   seen->attempts[call] = attempt;
@@ -186,8 +172,7 @@ static int64_t back_off(uint32_t attempt, void *user_data)
   return seen->answers[call];
 }
 
-static void a_negative_answer_of_the_back_off_callback_is_invalid_argument(void **state)
-{
+static void a_negative_answer_of_the_back_off_callback_is_invalid_argument(void **state) {
   take(*state, "held");
   static struct backing_off seen;
   seen = (struct backing_off){.answers = {1, 1, -1}};
@@ -199,8 +184,7 @@ static void a_negative_answer_of_the_back_off_callback_is_invalid_argument(void 
   assert_int_equal(seen.calls, 3);
 }
 
-static void the_back_off_callback_counts_from_zero_and_its_value_is_used_as_it_is(void **state)
-{
+static void the_back_off_callback_counts_from_zero_and_its_value_is_used_as_it_is(void **state) {
   take(*state, "held");
   static struct backing_off seen;
   seen = (struct backing_off){.answers = {0, 40, 5, 0}};
@@ -211,14 +195,12 @@ static void the_back_off_callback_counts_from_zero_and_its_value_is_used_as_it_i
   options.backoff_user_data = &seen;
   const liblock_result result = fail_waiting(*state, &options, LIBLOCK_RETRIES_EXHAUSTED);
   assert_int_equal(seen.calls, 4);
-  for (uint32_t i = 0; i < 4; i++)
-    assert_int_equal(seen.attempts[i], i);
+  for (uint32_t i = 0; i < 4; i++) assert_int_equal(seen.attempts[i], i);
   assert_int_equal(result.attempts, 5);
   assert_true(result.waited_ms >= 45 - COARSE_TICK_MS);
 }
 
-static void every_failed_wait_is_counted_once(void **state)
-{
+static void every_failed_wait_is_counted_once(void **state) {
   take(*state, "held");
   const liblock_acquire_options brief = waits(5);
   fail_waiting(*state, &brief, LIBLOCK_TIMEOUT);
@@ -231,8 +213,7 @@ static void every_failed_wait_is_counted_once(void **state)
   assert_int_equal(stats.contended, 2);
 }
 
-int main(void)
-{
+int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_wait_of_zero_tries_once_and_ends_busy),
       fresh(zero_retries_try_once_and_end_busy),

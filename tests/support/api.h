@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every test of the C API begins with: cmocka, the public header, and the few words that make a test read as
- * a sentence. Only the shared object is linked: nothing here reaches behind liblock.h.
+ * What every test of the C API begins with: cmocka, the public header, and the few words that make a test
+ * read as a sentence. Only the shared object is linked: nothing here reaches behind liblock.h.
  *
- * cmocka leaves a failed test by longjmp, which is right on the test's own thread only. So everything that runs
- * elsewhere (threads, callbacks, a forked child) records, and the test thread asserts. What such a thread uses lives
- * on the heap: a failed test never unwinds memory under a thread that still runs.
+ * cmocka leaves a failed test by longjmp, which is right on the test's own thread only. So everything that
+ * runs elsewhere (threads, callbacks, a forked child) records, and the test thread asserts. What such a
+ * thread uses lives on the heap: a failed test never unwinds memory under a thread that still runs.
  */
 #ifndef LIBLOCK_TESTS_API_H
 #define LIBLOCK_TESTS_API_H
@@ -25,7 +25,8 @@
 
 /* A key written as text: pointer and size. */
 #define KEY(text) (text), (sizeof(text) - 1)
-#define BYTES(text) {(text), sizeof(text) - 1}
+#define BYTES(text) \
+  { (text), sizeof(text) - 1 }
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Far beyond anything a healthy run needs; a test that hits it has found a lost wake-up. */
@@ -35,7 +36,8 @@
 #define assert_ok(call) assert_status(LIBLOCK_OK, call)
 #define assert_soon(predicate, argument) expect_soon((predicate), (argument), #predicate, __FILE__, __LINE__)
 
-void expect_status(liblock_status expected, liblock_status actual, const char *call, const char *file, int line);
+void expect_status(liblock_status expected, liblock_status actual, const char *call, const char *file,
+                   int line);
 void expect_soon(bool (*predicate)(void *), void *argument, const char *text, const char *file, int line);
 
 /* Options with every default filled in, ready to be changed. */
@@ -64,7 +66,8 @@ liblock_status probe(liblock_context *context, const char *key);
 
 liblock_stats stats_of(liblock_context *context);
 size_t waiters_of(liblock_context *context, const char *key);
-/* Returns when exactly this many requests wait in the table, or for the key; fails the test when that never comes. */
+/* Returns when exactly this many requests wait in the table, or for the key; fails the test when that never
+ * comes. */
 void await_waiters(liblock_context *context, uint64_t count);
 void await_lost(liblock_context *context, liblock_lock lock);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Time for tests: used to know that something took at least so long, and as a generous limit for what must come.
+ * Time for tests: used to know that something took at least so long, and as a generous limit for what must
+ * come.
  */
 #ifndef LIBLOCK_TESTS_CLOCK_H
 #define LIBLOCK_TESTS_CLOCK_H

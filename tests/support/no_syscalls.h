@@ -11,7 +11,8 @@ enum {
   NO_SYSCALLS_UNAVAILABLE = 71 /* the kernel refused the filter: the test must fail, it has proved nothing */
 };
 
-/* For a forked child: from here on any system call of this thread but exit_group ends the process as CAUGHT. */
+/* For a forked child: from here on any system call of this thread but exit_group ends the process as CAUGHT.
+ */
 int no_syscalls_begin(void);
 
 #endif

@@ -15,56 +15,40 @@
 
 #include "clock.h"
 
-static id_list list_numbers(const char *path, bool skip_own_descriptor)
-{
+static id_list list_numbers(const char *path, bool skip_own_descriptor) {
   id_list list = {0};
   DIR *directory = opendir(path);
-  if (directory == NULL)
-    return list;
+  if (directory == NULL) return list;
   for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-    if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
-      continue;
+    if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
     const int id = atoi(entry->d_name);
-    if (skip_own_descriptor && id == dirfd(directory))
-      continue;
-    if (list.count < PROCESS_LIST_MAX)
-      list.ids[list.count++] = id;
+    if (skip_own_descriptor && id == dirfd(directory)) continue;
+    if (list.count < PROCESS_LIST_MAX) list.ids[list.count++] = id;
   }
   closedir(directory);
   return list;
 }
 
-id_list list_threads(void)
-{
-  return list_numbers("/proc/self/task", false);
-}
+id_list list_threads(void) { return list_numbers("/proc/self/task", false); }
 
-id_list list_descriptors(void)
-{
-  return list_numbers("/proc/self/fd", true);
-}
+id_list list_descriptors(void) { return list_numbers("/proc/self/fd", true); }
 
-bool list_has(const id_list *list, int id)
-{
+bool list_has(const id_list *list, int id) {
   for (size_t i = 0; i < list->count; i++) {
-    if (list->ids[i] == id)
-      return true;
+    if (list->ids[i] == id) return true;
   }
   return false;
 }
 
-uint64_t blocked_signals(int thread)
-{
+uint64_t blocked_signals(int thread) {
   char path[64];
   char line[256];
   unsigned long long mask = 0;
   snprintf(path, sizeof path, "/proc/self/task/%d/status", thread);
   FILE *file = fopen(path, "re");
-  if (file == NULL)
-    return 0;
+  if (file == NULL) return 0;
   while (fgets(line, sizeof line, file) != NULL) {
-    if (sscanf(line, "SigBlk: %llx", &mask) == 1)
-      break;
+    if (sscanf(line, "SigBlk: %llx", &mask) == 1) break;
   }
   fclose(file);
   return mask;
@@ -75,21 +59,17 @@ struct child {
   int status;
 };
 
-static bool child_ended(void *argument)
-{
+static bool child_ended(void *argument) {
   struct child *child = argument;
   return waitpid(child->pid, &child->status, WNOHANG) == child->pid;
 }
 
-int run_in_child(int (*check)(void *), void *argument)
-{
+int run_in_child(int (*check)(void *), void *argument) {
   fflush(stdout);
   fflush(stderr);
   struct child child = {.pid = fork()};
-  if (child.pid < 0)
-    return -1;
-  if (child.pid == 0)
-    _exit(check(argument));
+  if (child.pid < 0) return -1;
+  if (child.pid == 0) _exit(check(argument));
   if (!wait_until(child_ended, &child, 60000)) {
     kill(child.pid, SIGKILL);
     waitpid(child.pid, &child.status, 0);
@@ -98,8 +78,7 @@ int run_in_child(int (*check)(void *), void *argument)
   return WIFEXITED(child.status) ? WEXITSTATUS(child.status) : -1;
 }
 
-void child_failed(const char *text, const char *file, int line)
-{
+void child_failed(const char *text, const char *file, int line) {
   fprintf(stderr, "in the forked child: %s:%d: not true: %s\n", file, line, text);
   _exit(99);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What /proc tells about the process under test: its threads, their blocked signals, its descriptors. And running a
- * check in a forked child, where a failure is a line on stderr and an exit code.
+ * What /proc tells about the process under test: its threads, their blocked signals, its descriptors. And
+ * running a check in a forked child, where a failure is a line on stderr and an exit code.
  */
 #ifndef LIBLOCK_TESTS_PROCESS_H
 #define LIBLOCK_TESTS_PROCESS_H
@@ -24,8 +24,8 @@ bool list_has(const id_list *list, int id);
 /* Bit n-1 set = signal n blocked; 0 when the thread is gone. */
 uint64_t blocked_signals(int thread);
 
-/* Runs the check in a forked child; its answer (0 = well) is the child's exit code. -1 when the child was killed or
- * did not end within the generous limit (it is killed then). */
+/* Runs the check in a forked child; its answer (0 = well) is the child's exit code. -1 when the child was
+ * killed or did not end within the generous limit (it is killed then). */
 int run_in_child(int (*check)(void *), void *argument);
 
 /* For use in such a child: says what failed and ends it. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A recorder takes completions down from whatever thread they come on, in the order in which they come; the test
- * thread waits for them and asserts. Each request gets a slot of its own as user_data, so that an end can be matched
- * with its beginning.
+ * A recorder takes completions down from whatever thread they come on, in the order in which they come; the
+ * test thread waits for them and asserts. Each request gets a slot of its own as user_data, so that an end
+ * can be matched with its beginning.
  */
 #ifndef LIBLOCK_TESTS_RECORDER_H
 #define LIBLOCK_TESTS_RECORDER_H

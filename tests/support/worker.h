@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A worker is a thread that makes one blocking acquire and records how it ended; the lock stays held until the test
- * releases it. The latch lets threads begin, or continue, together.
+ * A worker is a thread that makes one blocking acquire and records how it ended; the lock stays held until
+ * the test releases it. The latch lets threads begin, or continue, together.
  */
 #ifndef LIBLOCK_TESTS_WORKER_H
 #define LIBLOCK_TESTS_WORKER_H

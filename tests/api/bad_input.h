@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the rows of bad_input_rows.h are written in: an environment with everything a call could need, in good
+ * order, and words to put one thing of it in disorder.
+ */
+#ifndef LIBLOCK_TESTS_BAD_INPUT_H
+#define LIBLOCK_TESTS_BAD_INPUT_H
+
+#include "api.h"
+#include "recorder.h"
+
+#define UNTOUCHED UINT64_C(0x7777777777777777)
+#define FORGED UINT64_C(0xfeedfacecafebeef)
+
+typedef struct environment {
+  liblock_context *context;
+  liblock_context *closed;
+  liblock_owner *owner;
+  liblock_owner *closed_owner;
+  liblock_completions *queue;
+  liblock_completions *closed_queue;
+  liblock_info *held_info;
+  liblock_cursor *open_cursor;
+  recorder *ends;
+  liblock_lock held;     /* on the key "held", by `owner` */
+  liblock_lock released; /* a handle of before */
+  liblock_request pending;
+  /* Places for answers; a refused call leaves them empty or untouched. */
+  liblock_context *new_context;
+  liblock_owner *new_owner;
+  liblock_completions *new_queue;
+  liblock_lock lock;
+  liblock_request request;
+  liblock_info *info;
+  liblock_cursor *cursor;
+  liblock_metadata metadata;
+  liblock_completion completion;
+  liblock_result result;
+  liblock_stats stats;
+  int64_t number;
+  uint64_t token;
+  uint32_t count;
+  int32_t answer;
+  size_t needed;
+  char text[64];
+  /* Arguments that a row puts in disorder. */
+  liblock_acquire_options options;
+  liblock_context_options context_options;
+  liblock_list_options list_options;
+  liblock_bytes keys[1025];
+  liblock_metadata pairs[65];
+  char large[5000];
+} environment;
+
+/* Good options with one field changed. */
+#define WITH(field, value) (e->options = acquire_options(), e->options.field = (value), &e->options)
+/* Good options with two fields changed. */
+#define WITH_BOTH(field, value, other, content) \
+  (e->options = acquire_options(), e->options.field = (value), e->options.other = (content), &e->options)
+#define LEASED(field, value) (e->options = with_ttl(60000), e->options.field = (value), &e->options)
+#define OPEN_WITH(field, value)                                                                          \
+  liblock_open(                                                                                          \
+      "local:",                                                                                          \
+      (e->context_options = context_options(), e->context_options.field = (value), &e->context_options), \
+      &e->new_context, NULL)
+#define ACQUIRE_WITH(field, value) liblock_acquire(e->context, KEY("k"), WITH(field, value), &e->lock, NULL)
+#define BAD_RESULT (e->result = empty_result(), e->result.struct_size = 8, &e->result)
+#define BAD_KEYS(at, bytes, length) (e->keys[at] = (liblock_bytes){bytes, length}, e->keys)
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Administration: locks taken away from whoever holds them, the queue kept or dropped, and zombies cleared.
+ */
+#include "api.h"
+#include "recorder.h"
+#include "worker.h"
+
+static void force_release_of_a_free_key_is_not_held(void **state) {
+  assert_status(LIBLOCK_NOT_HELD, liblock_force_release(*state, KEY("k"), 0, NULL));
+}
+
+static void force_release_makes_the_holders_handles_lost(void **state) {
+  liblock_owner *owner = open_owner(*state, "o");
+  const liblock_acquire_options mine = owned_by(owner);
+  const liblock_lock outer = take_with(*state, "k", &mine);
+  const liblock_lock inner = take_with(*state, "k", &mine);
+  assert_ok(liblock_force_release(*state, KEY("k"), 0, NULL));
+  assert_status(LIBLOCK_LOST, liblock_is_held(*state, outer));
+  assert_status(LIBLOCK_LOST, liblock_is_held(*state, inner));
+  assert_ok(probe(*state, "k"));
+  assert_status(LIBLOCK_LOST, liblock_release(*state, inner, NULL));
+  assert_status(LIBLOCK_LOST, liblock_release(*state, outer, NULL));
+  assert_status(LIBLOCK_NOT_HELD, liblock_release(*state, outer, NULL));
+  assert_int_equal(stats_of(*state).taken_away, 1);
+  liblock_owner_free(owner);
+}
+
+static void force_release_lets_waiters_keep_their_places(void **state) {
+  liblock_context *context = *state;
+  recorder *r = recorder_new(context, false);
+  take(context, "k");
+  for (int tag = 0; tag < 3; tag++) request_key(context, r, tag, "k", NULL);
+  for (size_t i = 0; i < 3; i++) {
+    assert_ok(liblock_force_release(context, KEY("k"), 0, NULL));
+    assert_true(recorder_await(r, i + 1));
+    assert_int_equal(recorder_at(r, i).tag, i);
+    assert_ok(recorder_at(r, i).completion.status);
+  }
+  recorder_free(r);
+}
+
+static void force_release_with_drop_queue_dequeues_the_waiters(void **state) {
+  liblock_context *context = *state;
+  recorder *r = recorder_new(context, false);
+  const liblock_lock lock = take(context, "k");
+  request_key(context, r, 0, "k", NULL);
+  worker *thread = worker_acquires(context, "k", NULL);
+  await_waiters(context, 2);
+  assert_ok(liblock_force_release(context, KEY("k"), LIBLOCK_DROP_QUEUE, NULL));
+  assert_status(LIBLOCK_DEQUEUED, worker_join(thread, NULL, NULL));
+  assert_true(recorder_await(r, 1));
+  assert_status(LIBLOCK_DEQUEUED, recorder_at(r, 0).completion.status);
+  assert_ok(probe(context, "k"));
+  assert_status(LIBLOCK_LOST, liblock_release(context, lock, NULL));
+  recorder_free(r);
+}
+
+static void clear_takes_everything_away_the_global_lock_included(void **state) {
+  liblock_context *context = *state;
+  static const char *const keys[] = {"a", "b", "c"};
+  for (size_t i = 0; i < COUNT_OF(keys); i++) take(context, keys[i]);
+  worker *waiting = worker_acquires(context, "a", NULL);
+  await_waiters(context, 1);
+  uint64_t cleared = 0;
+  assert_ok(liblock_clear(context, &cleared, NULL));
+  assert_int_equal(cleared, 3);
+  assert_status(LIBLOCK_DEQUEUED, worker_join(waiting, NULL, NULL));
+  liblock_stats stats = stats_of(context);
+  assert_int_equal(stats.locks_held, 0);
+  assert_int_equal(stats.waiters, 0);
+  liblock_lock global = 0;
+  assert_ok(liblock_acquire_global(context, NULL, &global, NULL));
+  assert_ok(liblock_clear(context, &cleared, NULL));
+  assert_int_equal(cleared, 1);
+  assert_status(LIBLOCK_LOST, liblock_release(context, global, NULL));
+  assert_ok(probe(context, "a"));
+  assert_ok(liblock_clear(context, NULL, NULL));
+}
+
+static void clear_owner_takes_from_one_owner_only(void **state) {
+  liblock_context *context = *state;
+  char id[512];
+  size_t needed = 0;
+  liblock_owner *one = open_owner(context, "one");
+  liblock_owner *two = open_owner(context, "two");
+  const liblock_acquire_options ones = owned_by(one);
+  const liblock_acquire_options twos = owned_by(two);
+  const liblock_lock a = take_with(context, "a", &ones);
+  take_with(context, "b", &ones);
+  const liblock_lock c = take_with(context, "c", &twos);
+  worker *waiting = worker_acquires(context, "c", &ones);
+  await_waiters(context, 1);
+  assert_ok(liblock_owner_id(context, one, id, sizeof id, &needed));
+  uint64_t cleared = 0;
+  assert_ok(liblock_clear_owner(context, id, needed, &cleared, NULL));
+  assert_int_equal(cleared, 2);
+  assert_status(LIBLOCK_DEQUEUED, worker_join(waiting, NULL, NULL));
+  assert_status(LIBLOCK_LOST, liblock_is_held(context, a));
+  assert_ok(liblock_is_held(context, c));
+  assert_ok(liblock_clear_owner(context, "nobody", 6, &cleared, NULL));
+  assert_int_equal(cleared, 0);
+  liblock_owner_free(one);
+  liblock_owner_free(two);
+}
+
+static void clear_instance_takes_from_one_context_only(void **state) {
+  (void)state;
+  char id[256];
+  size_t needed = 0;
+  liblock_context *one = open_local("local:instances", NULL);
+  liblock_context *two = open_local("local:instances", NULL);
+  const liblock_lock ours = take(one, "ours");
+  const liblock_lock theirs = take(two, "theirs");
+  assert_ok(liblock_instance_id(one, id, sizeof id, &needed));
+  uint64_t cleared = 0;
+  assert_ok(liblock_clear_instance(two, id, needed, &cleared, NULL));
+  assert_int_equal(cleared, 1);
+  assert_status(LIBLOCK_LOST, liblock_is_held(one, ours));
+  assert_ok(liblock_is_held(two, theirs));
+  end_context(one);
+  end_context(two);
+}
+
+static void locks_left_behind_are_zombies_until_clear_dead(void **state) {
+  (void)state;
+  liblock_context_options leave = context_options();
+  leave.on_close = LIBLOCK_ON_CLOSE_LEAVE;
+  liblock_context *one = open_local("local:zombies", &leave);
+  liblock_context *two = open_local("local:zombies", NULL);
+  take(one, "left");
+  take(two, "alive");
+  uint64_t cleared = 9;
+  assert_ok(liblock_clear_dead(two, &cleared, NULL));
+  assert_int_equal(cleared, 0);
+  end_context(one);
+  liblock_info *info = NULL;
+  assert_ok(liblock_inspect(two, KEY("left"), &info, NULL));
+  assert_int_equal(liblock_info_is_zombie(info), 1);
+  liblock_info_free(info);
+  assert_ok(liblock_clear_dead(two, &cleared, NULL));
+  assert_int_equal(cleared, 1);
+  assert_ok(probe(two, "left"));
+  assert_status(LIBLOCK_BUSY, probe(two, "alive"));
+  end_context(two);
+}
+
+struct key_wait {
+  liblock_context *context;
+  bool for_release;
+  latch begun;
+  liblock_status status;
+};
+
+static void *wait_for_key(void *argument) {
+  struct key_wait *w = argument;
+  latch_add(&w->begun, 1);
+  w->status = w->for_release ? liblock_wait_released(w->context, KEY("k"), -1, NULL)
+                             : liblock_wait_held(w->context, KEY("k"), -1, NULL);
+  return NULL;
+}
+
+static pthread_t start_key_wait(struct key_wait *w, liblock_context *context, bool for_release) {
+  pthread_t thread;
+  w->context = context;
+  w->for_release = for_release;
+  latch_init(&w->begun);
+  assert_int_equal(pthread_create(&thread, NULL, wait_for_key, w), 0);
+  assert_true(latch_await(&w->begun, 1));
+  let_pass_ms(10);
+  return thread;
+}
+
+static void wait_released_of_a_free_key_is_not_held_and_of_a_held_one_times_out(void **state) {
+  assert_status(LIBLOCK_NOT_HELD, liblock_wait_released(*state, KEY("k"), -1, NULL));
+  assert_status(LIBLOCK_TIMEOUT, liblock_wait_held(*state, KEY("k"), 10, NULL));
+  take(*state, "k");
+  assert_ok(liblock_wait_held(*state, KEY("k"), -1, NULL));
+  assert_status(LIBLOCK_TIMEOUT, liblock_wait_released(*state, KEY("k"), 10, NULL));
+}
+
+static void wait_released_wakes_when_the_present_holder_is_gone(void **state) {
+  liblock_context *context = *state;
+  static struct key_wait w;
+  const liblock_lock lock = take(context, "k");
+  pthread_t thread = start_key_wait(&w, context, true);
+  assert_ok(liblock_release(context, lock, NULL));
+  pthread_join(thread, NULL);
+  assert_ok(w.status);
+  const liblock_acquire_options brief = with_ttl(40);
+  take_with(context, "k", &brief);
+  assert_ok(liblock_wait_released(context, KEY("k"), GENEROUS_MS, NULL));
+  latch_destroy(&w.begun);
+}
+
+static void wait_released_counts_a_hand_over_as_released(void **state) {
+  liblock_context *context = *state;
+  static struct key_wait w;
+  const liblock_lock lock = take(context, "k");
+  pthread_t thread = start_key_wait(&w, context, true);
+  worker *next = worker_acquires(context, "k", NULL);
+  await_waiters(context, 1);
+  assert_ok(liblock_release(context, lock, NULL));
+  pthread_join(thread, NULL);
+  assert_ok(w.status);
+  assert_ok(worker_join(next, NULL, NULL));
+  latch_destroy(&w.begun);
+}
+
+static void wait_held_wakes_when_somebody_takes_the_key(void **state) {
+  static struct key_wait w;
+  pthread_t thread = start_key_wait(&w, *state, false);
+  take(*state, "k");
+  pthread_join(thread, NULL);
+  assert_ok(w.status);
+  latch_destroy(&w.begun);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      fresh(force_release_of_a_free_key_is_not_held),
+      fresh(force_release_makes_the_holders_handles_lost),
+      fresh(force_release_lets_waiters_keep_their_places),
+      fresh(force_release_with_drop_queue_dequeues_the_waiters),
+      fresh(clear_takes_everything_away_the_global_lock_included),
+      fresh(clear_owner_takes_from_one_owner_only),
+      cmocka_unit_test(clear_instance_takes_from_one_context_only),
+      cmocka_unit_test(locks_left_behind_are_zombies_until_clear_dead),
+      fresh(wait_released_of_a_free_key_is_not_held_and_of_a_held_one_times_out),
+      fresh(wait_released_wakes_when_the_present_holder_is_gone),
+      fresh(wait_released_counts_a_hand_over_as_released),
+      fresh(wait_held_wakes_when_somebody_takes_the_key),
+  };
+  return cmocka_run_group_tests_name("administration", tests, NULL, NULL);
+}

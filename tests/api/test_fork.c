@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * After fork the child's copies answer FORKED and can be closed and freed; our descriptors are closed there;
+ * a named table opened in the child is a new one; the parent notices nothing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "api.h"
+#include "process.h"
+#include "recorder.h"
+#include "worker.h"
+
+struct forked {
+  liblock_context *context;
+  liblock_owner *owner;
+  liblock_completions *queue;
+  liblock_lock lock;
+  id_list before;
+  id_list ours;
+};
+
+static int copies_answer_forked(void *argument) {
+  struct forked *f = argument;
+  liblock_lock lock = 1;
+  liblock_request request = 1;
+  uint64_t token = 0;
+  liblock_owner *owner = NULL;
+  liblock_stats stats;
+  liblock_stats_init(&stats, sizeof stats);
+  liblock_completion entry = {.struct_size = sizeof entry};
+  CHILD_CHECK(liblock_acquire(f->context, KEY("free"), NULL, &lock, NULL) == LIBLOCK_FORKED);
+  CHILD_CHECK(lock == 0);
+  CHILD_CHECK(liblock_try_acquire(f->context, KEY("free"), NULL, &lock, NULL) == LIBLOCK_FORKED);
+  CHILD_CHECK(liblock_acquire_async(f->context, KEY("free"), NULL, recorder_callback, NULL, &request) ==
+              LIBLOCK_FORKED);
+  CHILD_CHECK(liblock_release(f->context, f->lock, NULL) == LIBLOCK_FORKED);
+  CHILD_CHECK(liblock_extend(f->context, f->lock, 10, LIBLOCK_EXTEND_SET, NULL) == LIBLOCK_FORKED);
+  CHILD_CHECK(liblock_is_held(f->context, f->lock) == LIBLOCK_FORKED);
+  CHILD_CHECK(liblock_fencing_token(f->context, f->lock, &token) == LIBLOCK_FORKED);
+  CHILD_CHECK(liblock_owner_open(f->context, KEY("o"), &owner, NULL) == LIBLOCK_FORKED);
+  CHILD_CHECK(liblock_ping(f->context, NULL) == LIBLOCK_FORKED);
+  CHILD_CHECK(liblock_stats_get(f->context, &stats) == LIBLOCK_FORKED);
+  CHILD_CHECK(liblock_clear(f->context, NULL, NULL) == LIBLOCK_FORKED);
+  CHILD_CHECK(liblock_completions_next(f->queue, 0, &entry) == LIBLOCK_FORKED);
+  return 0;
+}
+
+static int copies_can_be_closed_and_freed(void *argument) {
+  struct forked *f = argument;
+  CHILD_CHECK(liblock_owner_close(f->owner) == LIBLOCK_OK);
+  liblock_owner_free(f->owner);
+  CHILD_CHECK(liblock_completions_close(f->queue) == LIBLOCK_OK);
+  liblock_completions_free(f->queue);
+  CHILD_CHECK(liblock_close(f->context) == LIBLOCK_OK);
+  CHILD_CHECK(liblock_close(f->context) == LIBLOCK_OK);
+  liblock_context_free(f->context);
+  return 0;
+}
+
+static int our_descriptors_are_closed(void *argument) {
+  const struct forked *f = argument;
+  for (size_t i = 0; i < f->ours.count; i++)
+    CHILD_CHECK(fcntl(f->ours.ids[i], F_GETFD) == -1 && errno == EBADF);
+  for (size_t i = 0; i < f->before.count; i++) CHILD_CHECK(fcntl(f->before.ids[i], F_GETFD) != -1);
+  return 0;
+}
+
+static int the_name_is_a_new_table(void *argument) {
+  (void)argument;
+  liblock_context *context = NULL;
+  liblock_lock lock = 0;
+  CHILD_CHECK(liblock_open("local:forked", NULL, &context, NULL) == LIBLOCK_OK);
+  CHILD_CHECK(liblock_try_acquire(context, KEY("k"), NULL, &lock, NULL) == LIBLOCK_OK);
+  CHILD_CHECK(liblock_release(context, lock, NULL) == LIBLOCK_OK);
+  CHILD_CHECK(liblock_close(context) == LIBLOCK_OK);
+  liblock_context_free(context);
+  return 0;
+}
+
+static int a_new_context_works_with_callbacks(void *argument) {
+  (void)argument;
+  liblock_context *context = NULL;
+  CHILD_CHECK(liblock_open("local:", NULL, &context, NULL) == LIBLOCK_OK);
+  recorder *r = recorder_new(context, true);
+  liblock_request request = 0;
+  CHILD_CHECK(liblock_acquire_async(context, KEY("k"), NULL, recorder_callback, recorder_slot(r, 0),
+                                    &request) == LIBLOCK_OK);
+  CHILD_CHECK(recorder_await(r, 1));
+  CHILD_CHECK(recorder_at(r, 0).completion.status == LIBLOCK_OK);
+  CHILD_CHECK(liblock_close(context) == LIBLOCK_OK);
+  liblock_context_free(context);
+  return 0;
+}
+
+/* A parent in the middle of everything: runtime started, a lock held, an owner and a queue open, a request
+ * waiting. */
+static void fork_amid_everything(int (*check)(void *)) {
+  static struct forked f;
+  memset(&f, 0, sizeof f);
+  f.before = list_descriptors();
+  f.context = open_local("local:forked", NULL);
+  f.owner = open_owner(f.context, "o");
+  assert_ok(liblock_completions_open(f.context, 4, &f.queue, NULL));
+  f.lock = take(f.context, "k");
+  recorder *r = recorder_new(f.context, false);
+  request_key(f.context, r, 0, "k", NULL);
+  const id_list after = list_descriptors();
+  for (size_t i = 0; i < after.count; i++) {
+    if (!list_has(&f.before, after.ids[i])) f.ours.ids[f.ours.count++] = after.ids[i];
+  }
+  assert_true(f.ours.count > 0);
+  assert_int_equal(run_in_child(check, &f), 0);
+  assert_ok(liblock_is_held(f.context, f.lock));
+  assert_int_equal(recorder_count(r), 0);
+  assert_ok(liblock_release(f.context, f.lock, NULL));
+  assert_true(recorder_await(r, 1));
+  assert_ok(recorder_at(r, 0).completion.status);
+  liblock_completions_free(f.queue);
+  liblock_owner_free(f.owner);
+  end_context(f.context);
+  recorder_free(r);
+}
+
+static void in_the_child_every_call_on_a_copy_answers_forked(void **state) {
+  (void)state;
+  fork_amid_everything(copies_answer_forked);
+}
+
+static void in_the_child_copies_can_be_closed_and_freed(void **state) {
+  (void)state;
+  fork_amid_everything(copies_can_be_closed_and_freed);
+}
+
+static void in_the_child_our_descriptors_are_closed_and_nobody_elses(void **state) {
+  (void)state;
+  fork_amid_everything(our_descriptors_are_closed);
+}
+
+static void in_the_child_a_name_opens_a_new_table(void **state) {
+  (void)state;
+  fork_amid_everything(the_name_is_a_new_table);
+}
+
+static void in_the_child_a_new_context_has_a_runtime_of_its_own(void **state) {
+  (void)state;
+  fork_amid_everything(a_new_context_works_with_callbacks);
+}
+
+struct busy {
+  liblock_context *context;
+  latch stop;
+  int failures;
+};
+
+static void *keep_busy(void *argument) {
+  struct busy *b = argument;
+  while (latch_value(&b->stop) == 0) {
+    for (int i = 0; i < 100; i++) {
+      liblock_lock lock = 0;
+      b->failures += liblock_acquire(b->context, KEY("k"), NULL, &lock, NULL) != LIBLOCK_OK;
+      b->failures += liblock_release(b->context, lock, NULL) != LIBLOCK_OK;
+    }
+  }
+  return NULL;
+}
+
+static void a_fork_while_other_threads_lock_leaves_no_lock_taken_in_the_child(void **state) {
+  (void)state;
+  static struct busy busy[3];
+  static struct forked f;
+  pthread_t threads[3];
+  f.context = open_local("local:forked", NULL);
+  for (size_t i = 0; i < COUNT_OF(busy); i++) {
+    busy[i].context = f.context;
+    latch_init(&busy[i].stop);
+    assert_int_equal(pthread_create(&threads[i], NULL, keep_busy, &busy[i]), 0);
+  }
+  int failures = 0;
+  for (int i = 0; i < 50; i++) failures += run_in_child(the_name_is_a_new_table, &f) != 0;
+  for (size_t i = 0; i < COUNT_OF(busy); i++) {
+    latch_add(&busy[i].stop, 1);
+    pthread_join(threads[i], NULL);
+    failures += busy[i].failures;
+    latch_destroy(&busy[i].stop);
+  }
+  assert_int_equal(failures, 0);
+  end_context(f.context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(in_the_child_every_call_on_a_copy_answers_forked),
+      cmocka_unit_test(in_the_child_copies_can_be_closed_and_freed),
+      cmocka_unit_test(in_the_child_our_descriptors_are_closed_and_nobody_elses),
+      cmocka_unit_test(in_the_child_a_name_opens_a_new_table),
+      cmocka_unit_test(in_the_child_a_new_context_has_a_runtime_of_its_own),
+      cmocka_unit_test(a_fork_while_other_threads_lock_leaves_no_lock_taken_in_the_child),
+  };
+  return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Looking from outside: who holds, who waits and in which order, lists and listings.
+ */
+#include "api.h"
+#include "recorder.h"
+#include "worker.h"
+
+static liblock_info *inspect(liblock_context *context, const char *key) {
+  liblock_info *info = NULL;
+  assert_ok(liblock_inspect(context, key, strlen(key), &info, NULL));
+  assert_non_null(info);
+  return info;
+}
+
+static void assert_text(const char *expected, const void *data, size_t size) {
+  assert_non_null(data);
+  assert_int_equal(size, strlen(expected));
+  assert_memory_equal(data, expected, size);
+}
+
+static void a_key_that_nobody_holds_is_not_held(void **state) {
+  liblock_info *info = (liblock_info *)(void *)&info;
+  int32_t answer = 7;
+  assert_status(LIBLOCK_NOT_HELD, liblock_inspect(*state, KEY("k"), &info, NULL));
+  assert_null(info);
+  assert_status(LIBLOCK_NOT_HELD, liblock_inspect_queue(*state, KEY("k"), &info, NULL));
+  assert_ok(liblock_is_locked(*state, KEY("k"), &answer));
+  assert_int_equal(answer, 0);
+  assert_ok(liblock_is_queued(*state, KEY("k"), &answer));
+  assert_int_equal(answer, 0);
+}
+
+static void is_locked_and_is_queued_answer_one_or_zero(void **state) {
+  liblock_context *context = *state;
+  const liblock_lock lock = take(context, "k");
+  int32_t locked = 7;
+  int32_t queued = 7;
+  assert_ok(liblock_is_locked(context, KEY("k"), &locked));
+  assert_ok(liblock_is_queued(context, KEY("k"), &queued));
+  assert_int_equal(locked, 1);
+  assert_int_equal(queued, 0);
+  worker *next = worker_acquires(context, "k", NULL);
+  await_waiters(context, 1);
+  assert_ok(liblock_is_queued(context, KEY("k"), &queued));
+  assert_int_equal(queued, 1);
+  assert_ok(liblock_release(context, lock, NULL));
+  assert_ok(worker_join(next, NULL, NULL));
+}
+
+static void an_overdue_lock_is_not_locked(void **state) {
+  const liblock_acquire_options brief = with_ttl(15);
+  const liblock_lock lock = take_with(*state, "k", &brief);
+  await_lost(*state, lock);
+  int32_t locked = 7;
+  assert_ok(liblock_is_locked(*state, KEY("k"), &locked));
+  assert_int_equal(locked, 0);
+  liblock_info *info = NULL;
+  assert_status(LIBLOCK_NOT_HELD, liblock_inspect(*state, KEY("k"), &info, NULL));
+}
+
+static void an_info_tells_everything_about_the_holder(void **state) {
+  const liblock_metadata metadata[] = {{BYTES("job"), BYTES("index")}, {BYTES("try"), BYTES("")}};
+  char id[512];
+  char instance[512];
+  size_t id_size = 0;
+  size_t instance_size = 0;
+  liblock_owner *owner = open_owner(*state, "me");
+  liblock_acquire_options options = owned_by(owner);
+  options.ttl_ms = 600000;
+  options.value = "payload";
+  options.value_size = 7;
+  options.metadata = metadata;
+  options.metadata_count = 2;
+  liblock_result result = empty_result();
+  liblock_lock lock = 0;
+  assert_ok(liblock_acquire(*state, KEY("k"), &options, &lock, &result));
+  take_with(*state, "k", &options);
+  assert_ok(liblock_owner_id(*state, owner, id, sizeof id, &id_size));
+  assert_ok(liblock_instance_id(*state, instance, sizeof instance, &instance_size));
+
+  liblock_info *info = inspect(*state, "k");
+  size_t size = 0;
+  assert_text("k", liblock_info_key(info, &size), 1);
+  assert_int_equal(size, 1);
+  assert_int_equal(liblock_info_is_held(info), 1);
+  assert_int_equal(liblock_info_is_global(info), 0);
+  assert_int_equal(liblock_info_is_zombie(info), 0);
+  const void *text = liblock_info_owner(info, &size);
+  assert_text(id, text, size);
+  text = liblock_info_instance(info, &size);
+  assert_text(instance, text, size);
+  assert_true(liblock_info_token(info) == result.token);
+  assert_in_range(liblock_info_remaining_ms(info), 500000, 600000);
+  assert_int_equal(liblock_info_hold_count(info), 2);
+  text = liblock_info_value(info, &size);
+  assert_text("payload", text, size);
+  assert_int_equal(liblock_info_metadata_count(info), 2);
+  liblock_metadata entry;
+  assert_ok(liblock_info_metadata_at(info, 0, &entry));
+  assert_text("job", entry.name.data, entry.name.size);
+  assert_text("index", entry.value.data, entry.value.size);
+  assert_ok(liblock_info_metadata_at(info, 1, &entry));
+  assert_int_equal(entry.value.size, 0);
+  assert_int_not_equal(liblock_info_metadata_at(info, 2, &entry), LIBLOCK_OK);
+  liblock_info_free(info);
+  liblock_owner_free(owner);
+}
+
+static void an_info_is_a_snapshot_that_outlives_the_lock(void **state) {
+  const liblock_lock lock = take(*state, "k");
+  liblock_info *info = inspect(*state, "k");
+  assert_ok(liblock_release(*state, lock, NULL));
+  size_t size = 0;
+  const void *key = liblock_info_key(info, &size);
+  assert_text("k", key, size);
+  assert_int_equal(liblock_info_is_held(info), 1);
+  liblock_info_free(info);
+}
+
+static void update_replaces_the_value_that_a_lock_carries(void **state) {
+  const liblock_lock lock = take(*state, "k");
+  static char large[4097];
+  memset(large, 'v', sizeof large);
+  assert_status(LIBLOCK_INVALID_ARGUMENT, liblock_update(*state, lock, large, 4097, NULL));
+  assert_ok(liblock_update(*state, lock, large, 4096, NULL));
+  liblock_info *info = inspect(*state, "k");
+  size_t size = 0;
+  assert_memory_equal(liblock_info_value(info, &size), large, 4096);
+  assert_int_equal(size, 4096);
+  liblock_info_free(info);
+  assert_ok(liblock_update(*state, lock, NULL, 0, NULL));
+  info = inspect(*state, "k");
+  liblock_info_value(info, &size);
+  assert_int_equal(size, 0);
+  liblock_info_free(info);
+  assert_ok(liblock_release(*state, lock, NULL));
+  assert_status(LIBLOCK_NOT_HELD, liblock_update(*state, lock, "x", 1, NULL));
+}
+
+static void waiters_are_shown_in_the_order_in_which_they_will_be_served(void **state) {
+  liblock_context *context = *state;
+  recorder *r = recorder_new(context, true);
+  liblock_owner *owners[3] = {open_owner(context, "low"), open_owner(context, "high"),
+                              open_owner(context, "late")};
+  const int32_t priorities[] = {1, 9, 1};
+  const liblock_lock held = take(context, "k");
+  for (int i = 0; i < 3; i++) {
+    liblock_acquire_options options = owned_by(owners[i]);
+    options.order = LIBLOCK_ORDER_PRIORITY;
+    options.priority = priorities[i];
+    options.age_step_ms = 3600000;
+    request_key(context, r, i, "k", &options);
+  }
+  const size_t served[] = {1, 0, 2};
+  liblock_info *info = NULL;
+  assert_ok(liblock_inspect_queue(context, KEY("k"), &info, NULL));
+  assert_int_equal(liblock_info_waiter_count(info), 3);
+  for (size_t i = 0; i < 3; i++) {
+    char id[512];
+    size_t size = 0;
+    size_t needed = 0;
+    assert_ok(liblock_owner_id(context, owners[served[i]], id, sizeof id, &needed));
+    const void *text = liblock_info_waiter_owner(info, i, &size);
+    assert_text(id, text, size);
+    assert_int_equal(liblock_info_waiter_priority(info, i), priorities[served[i]]);
+    assert_int_equal(liblock_info_waiter_order(info, i), LIBLOCK_ORDER_PRIORITY);
+    assert_true(liblock_info_waiter_waited_ms(info, i) >= 0);
+  }
+  liblock_info_free(info);
+  assert_ok(liblock_release(context, held, NULL));
+  assert_true(recorder_await(r, 3));
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(recorder_at(r, i).tag, served[i]);
+    liblock_owner_free(owners[i]);
+  }
+  recorder_free(r);
+}
+
+static void getters_survive_null_and_indices_out_of_range(void **state) {
+  size_t size = 9;
+  take(*state, "k");
+  liblock_info *info = inspect(*state, "k");
+  assert_null(liblock_info_waiter_owner(info, 5, &size));
+  assert_int_equal(liblock_info_waiter_waited_ms(info, 5), -1);
+  assert_null(liblock_info_key(NULL, &size));
+  assert_null(liblock_info_owner(NULL, NULL));
+  assert_null(liblock_info_value(NULL, &size));
+  assert_int_equal(liblock_info_waiter_count(NULL), 0);
+  assert_true(liblock_info_token(NULL) == 0);
+  assert_non_null(liblock_info_key(info, NULL));
+  liblock_info_free(info);
+  liblock_info_free(NULL);
+}
+
+static size_t count_listed(liblock_context *context, const char *prefix, bool queues, unsigned char *seen) {
+  liblock_list_options options;
+  liblock_list_options_init(&options, sizeof options);
+  if (prefix != NULL) {
+    options.key_prefix = prefix;
+    options.key_prefix_size = strlen(prefix);
+  }
+  liblock_cursor *cursor = NULL;
+  size_t count = 0;
+  if (queues)
+    assert_ok(liblock_list_queues(context, &options, &cursor, NULL));
+  else
+    assert_ok(liblock_list_locks(context, &options, &cursor, NULL));
+  for (;;) {
+    liblock_info *info = NULL;
+    assert_ok(liblock_cursor_next(cursor, &info));
+    if (info == NULL) break;
+    size_t size = 0;
+    const unsigned char *key = liblock_info_key(info, &size);
+    assert_int_equal(size, 4);
+    const size_t number = (size_t)(key[2] << 8 | key[3]);
+    assert_int_equal(seen[number]++, 0);
+    liblock_info_free(info);
+    count++;
+  }
+  liblock_cursor_free(cursor);
+  return count;
+}
+
+static void lists_show_every_lock_once_and_prefixes_choose(void **state) {
+  enum { MANY = 3000 };
+  static unsigned char seen[MANY];
+  liblock_context *context = *state;
+  for (size_t i = 0; i < MANY; i++) {
+    const unsigned char key[4] = {'l', i % 3 == 0 ? 'a' : 'b', (unsigned char)(i >> 8), (unsigned char)i};
+    liblock_lock lock = 0;
+    assert_ok(liblock_acquire(context, key, sizeof key, NULL, &lock, NULL));
+  }
+  memset(seen, 0, sizeof seen);
+  assert_int_equal(count_listed(context, NULL, false, seen), MANY);
+  memset(seen, 0, sizeof seen);
+  assert_int_equal(count_listed(context, "la", false, seen), MANY / 3);
+  memset(seen, 0, sizeof seen);
+  assert_int_equal(count_listed(context, "nothing", false, seen), 0);
+  assert_int_equal(count_listed(context, NULL, true, seen), 0);
+  worker *next = worker_acquires(context, "lb\x01\x01", NULL);
+  await_waiters(context, 1);
+  assert_int_equal(count_listed(context, NULL, true, seen), 1);
+  assert_ok(liblock_force_release(context, KEY("lb\x01\x01"), 0, NULL));
+  assert_ok(worker_join(next, NULL, NULL));
+}
+
+static void a_held_global_lock_is_listed_as_such(void **state) {
+  liblock_lock lock = 0;
+  assert_ok(liblock_acquire_global(*state, NULL, &lock, NULL));
+  liblock_cursor *cursor = NULL;
+  liblock_info *info = NULL;
+  assert_ok(liblock_list_locks(*state, NULL, &cursor, NULL));
+  assert_ok(liblock_cursor_next(cursor, &info));
+  assert_non_null(info);
+  assert_int_equal(liblock_info_is_global(info), 1);
+  size_t size = 9;
+  liblock_info_key(info, &size);
+  assert_int_equal(size, 0);
+  liblock_info_free(info);
+  assert_ok(liblock_cursor_next(cursor, &info));
+  assert_null(info);
+  liblock_cursor_free(cursor);
+  liblock_cursor_free(NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      fresh(a_key_that_nobody_holds_is_not_held),
+      fresh(is_locked_and_is_queued_answer_one_or_zero),
+      fresh(an_overdue_lock_is_not_locked),
+      fresh(an_info_tells_everything_about_the_holder),
+      fresh(an_info_is_a_snapshot_that_outlives_the_lock),
+      fresh(update_replaces_the_value_that_a_lock_carries),
+      fresh(waiters_are_shown_in_the_order_in_which_they_will_be_served),
+      fresh(getters_survive_null_and_indices_out_of_range),
+      fresh(lists_show_every_lock_once_and_prefixes_choose),
+      fresh(a_held_global_lock_is_listed_as_such),
+  };
+  return cmocka_run_group_tests_name("inspect and list", tests, NULL, NULL);
+}
