@@ -17,7 +17,8 @@ class AcquireOptions(c.Structure):
         ("retries", c.c_int64), ("retry_interval_ms", c.c_int64), ("retry_jitter_ms", c.c_int64),
         ("backoff", c.c_int32), ("backoff_base", c.c_int32), ("backoff_step_ms", c.c_int64),
         ("backoff_cap_ms", c.c_int64), ("backoff_callback", c.c_void_p), ("backoff_user_data", c.c_void_p),
-        ("order", c.c_int32), ("priority", c.c_int32), ("age_step_ms", c.c_int64), ("queue_ttl_ms", c.c_int64),
+        ("order", c.c_int32), ("priority", c.c_int32), ("age_step_ms", c.c_int64),
+        ("queue_ttl_ms", c.c_int64),
         ("mode", c.c_int32), ("on_conflict", c.c_int32), ("on_deadlock", c.c_int32), ("renew", c.c_int32),
         ("max_hold_ms", c.c_int64), ("min_remaining_ms", c.c_int64), ("value", c.c_void_p),
         ("value_size", c.c_size_t), ("metadata", c.c_void_p), ("metadata_count", c.c_size_t),
@@ -83,7 +84,8 @@ def token_of(lib, context, lock):
 
 def check_null_options(lib, tap, context):
     lock, other = c.c_uint64(), c.c_uint64()
-    tap.check(lib.acquire(context, b"key", 3, None, c.byref(lock), None) == OK, "null options acquire a free key")
+    tap.check(lib.acquire(context, b"key", 3, None, c.byref(lock), None) == OK,
+              "null options acquire a free key")
     first = token_of(lib, context, lock)
     tap.check(first > 0, "a held lock has a token")
     tap.check(lib.release(context, lock, None) == OK, "a held lock is released")
