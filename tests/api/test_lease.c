@@ -39,6 +39,44 @@ static void a_late_release_says_lost_and_touches_nobody(void **state) {
   assert_ok(worker_join(waiter, NULL, NULL));
 }
 
+/* Takers that want one overdue key at the same moment; whoever gets it keeps it until all have tried. */
+struct taker {
+  liblock_context *context;
+  latch *go;
+  liblock_status status;
+};
+
+static void *take_on_word(void *argument) {
+  struct taker *t = argument;
+  liblock_lock lock = 0;
+  latch_await(t->go, 1);
+  t->status = liblock_try_acquire(t->context, KEY("k"), NULL, &lock, NULL);
+  return NULL;
+}
+
+static void two_takers_of_a_stale_lock_never_both_get_it(void **state) {
+  static struct taker takers[3];
+  static latch go;
+  for (int round = 0; round < 100; round++) {
+    pthread_t threads[COUNT_OF(takers)];
+    latch_init(&go);
+    for (size_t i = 0; i < COUNT_OF(takers); i++) {
+      takers[i] = (struct taker){*state, &go, LIBLOCK_INTERNAL};
+      assert_int_equal(pthread_create(&threads[i], NULL, take_on_word, &takers[i]), 0);
+    }
+    await_lost(*state, take_briefly(*state, "k", 1));
+    latch_add(&go, 1);
+    int got = 0;
+    for (size_t i = 0; i < COUNT_OF(takers); i++) {
+      pthread_join(threads[i], NULL);
+      got += takers[i].status == LIBLOCK_OK;
+    }
+    assert_int_equal(got, 1);
+    assert_ok(liblock_force_release(*state, KEY("k"), 0, NULL));
+    latch_destroy(&go);
+  }
+}
+
 static void everything_about_a_lost_lock_says_lost(void **state) {
   const liblock_lock lock = take_briefly(*state, "k", 15);
   await_lost(*state, lock);
@@ -195,6 +233,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_late_release_says_lost_once_and_then_not_held),
       fresh(a_late_release_says_lost_and_touches_nobody),
+      fresh(two_takers_of_a_stale_lock_never_both_get_it),
       fresh(everything_about_a_lost_lock_says_lost),
       fresh(an_overdue_holder_is_found_at_once_by_whoever_wants_the_key),
       fresh(a_waiter_gets_the_key_when_the_lease_of_its_holder_ends),
