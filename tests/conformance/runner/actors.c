@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Named threads. Each performs one call at a time and is otherwise parked, so that the order in which the steps of
- * all threads run is the order in which they are written.
+ * Named threads. Each performs one call at a time and is otherwise parked, so that the order in which the
+ * steps of all threads run is the order in which they are written.
  *
- * Invariant: `call` and `state` are guarded by the actor's mutex; a call belongs to the thread from RUN to OVER.
+ * Invariant: `call` and `state` are guarded by the actor's mutex; a call belongs to the thread from RUN to
+ * OVER.
  */
 #include <stdio.h>
 #include <string.h>
@@ -144,7 +145,8 @@ bool actor_end(struct world *world, const char *name, struct fault *fault) {
 void actors_end(struct world *world) {
   for (struct actor *actor = world->actors; actor; actor = actor->next) {
     if (actor->call && !world->fault.set) {
-      blame(&world->fault, "at the end: the background call of thread \"%s\" was never finished", actor->name);
+      blame(&world->fault, "at the end: the background call of thread \"%s\" was never finished",
+            actor->name);
     }
     actor_join(actor);
     if (actor->call) json_decref(actor->call->got);

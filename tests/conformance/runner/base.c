@@ -62,7 +62,8 @@ static int hex_digit(char c) {
   return -1;
 }
 
-static bool read_hex(const char *text, size_t length, struct arena *arena, liblock_bytes *out, struct fault *fault) {
+static bool read_hex(const char *text, size_t length, struct arena *arena, liblock_bytes *out,
+                     struct fault *fault) {
   if (length % 2) return blame(fault, "\"hex\" needs an even number of digits: %s", text);
   unsigned char *data = arena_get(arena, length / 2 + 1);
   for (size_t i = 0; i < length / 2; i++) {
@@ -97,7 +98,8 @@ bool bytes_read(const json_t *node, struct arena *arena, liblock_bytes *out, str
   }
   if (json_is_object(node) && json_object_size(node) == 1) {
     const json_t *hex = json_object_get(node, "hex");
-    if (json_is_string(hex)) return read_hex(json_string_value(hex), json_string_length(hex), arena, out, fault);
+    if (json_is_string(hex))
+      return read_hex(json_string_value(hex), json_string_length(hex), arena, out, fault);
   }
   if (json_is_object(node) && json_object_size(node) == 2 && json_object_get(node, "repeat")) {
     return read_repeat(node, arena, out, fault);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every file of the runner stands on: a fault (why a scenario failed), an arena (what a scenario allocates),
- * bytes as scenarios write them, and lists of words.
+ * What every file of the runner stands on: a fault (why a scenario failed), an arena (what a scenario
+ * allocates), bytes as scenarios write them, and lists of words.
  *
- * Invariants: a fault keeps the first cause only, since later ones are mostly its consequences. Everything in an
- * arena lives until the scenario has been torn down, because the library may hold on to options of pending requests.
+ * Invariants: a fault keeps the first cause only, since later ones are mostly its consequences. Everything in
+ * an arena lives until the scenario has been torn down, because the library may hold on to options of pending
+ * requests.
  */
 #ifndef CONFORMANCE_BASE_H
 #define CONFORMANCE_BASE_H

@@ -26,7 +26,7 @@ const char *step_text(const json_t *step, const char *name) {
   return json_string_value(json_object_get(step, name));
 }
 
-/* --------------------------------------------------------------------------------------------- preparing --- */
+/* ----------------------------------------------------------------------------------------- preparing --- */
 
 /* Verbs that do not speak of one context. */
 static const char at_large[] = "open sleep finish end_thread idle await_notice";
@@ -148,13 +148,14 @@ struct call *call_prepare(struct world *world, const json_t *step, size_t number
   call->number = number;
   call->verb = verb_find(step_text(step, "do"));
   call->got = json_object();
-  if (resolve_context(call) && resolve_owner(call) && resolve_hold(call) && read_keys(call) && read_values(call)) {
+  if (resolve_context(call) && resolve_owner(call) && resolve_hold(call) && read_keys(call) &&
+      read_values(call)) {
     prepare_names(call);
   }
   return call;
 }
 
-/* ---------------------------------------------------------------------------------------------- settling --- */
+/* ------------------------------------------------------------------------------------------ settling --- */
 
 liblock_result result_poisoned(void) {
   liblock_result result;
@@ -164,9 +165,7 @@ liblock_result result_poisoned(void) {
   return result;
 }
 
-void tell(struct call *call, const char *name, json_t *value) {
-  json_object_set_new(call->got, name, value);
-}
+void tell(struct call *call, const char *name, json_t *value) { json_object_set_new(call->got, name, value); }
 
 void tell_status(struct call *call, liblock_status status) {
   call->status = status;

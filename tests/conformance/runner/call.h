@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One step on its way: prepare (main thread: resolve names, decode values) -> perform (any thread: the library call,
- * what it answered written down as JSON) -> settle (main thread: bind what was made, check, compare).
+ * One step on its way: prepare (main thread: resolve names, decode values) -> perform (any thread: the
+ * library call, what it answered written down as JSON) -> settle (main thread: bind what was made, check,
+ * compare).
  *
  * Invariant: perform touches nothing but its own call and the objects that were resolved into it.
  */
@@ -15,11 +16,11 @@ struct call;
 /* What a verb takes and tells; the lists are words separated by spaces. */
 struct verb {
   const char *name;
-  const char *needs;   /* fields a step must have */
-  const char *allows;  /* fields it may have */
-  const char *tells;   /* what an expectation may speak of */
+  const char *needs;  /* fields a step must have */
+  const char *allows; /* fields it may have */
+  const char *tells;  /* what an expectation may speak of */
   void (*perform)(struct call *call);
-  bool main_only;      /* drives the world itself: cannot be given to a named thread */
+  bool main_only; /* drives the world itself: cannot be given to a named thread */
 };
 
 struct call {
@@ -54,7 +55,8 @@ extern const struct verb lock_verbs[], look_verbs[], admin_verbs[], drive_verbs[
 struct call *call_prepare(struct world *world, const json_t *step, size_t number);
 void call_settle(struct call *call);
 
-/* A result filled with values that no call may leave behind, so that one the library forgot to fill in shows. */
+/* A result filled with values that no call may leave behind, so that one the library forgot to fill in shows.
+ */
 liblock_result result_poisoned(void);
 /* Writes a status down, and with it a result (may be NULL), and checks what holds for every result. */
 void tell_status(struct call *call, liblock_status status);

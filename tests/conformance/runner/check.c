@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Static checks: see check.h. Running a malformed scenario could pass by accident, so nothing is passed over here.
+ * Static checks: see check.h. Running a malformed scenario could pass by accident, so nothing is passed over
+ * here.
  */
 #include "check.h"
 
@@ -97,14 +98,16 @@ static bool step_check(const json_t *step, struct arena *arena, struct fault *fa
   if (!words_present(verb->needs, step, fault)) return false;
   const bool threaded = json_object_get(step, "thread") != NULL;
   if (threaded && verb->main_only) return blame(fault, "\"%s\" cannot be given to a thread", verb->name);
-  if (json_object_get(step, "background") && !threaded) return blame(fault, "\"background\" needs a \"thread\"");
+  if (json_object_get(step, "background") && !threaded)
+    return blame(fault, "\"background\" needs a \"thread\"");
   if (!word_in(verb->allows, "keys")) return true;
-  const int targets = !!json_object_get(step, "key") + !!json_object_get(step, "keys") +
-                      !!json_object_get(step, "global");
-  return targets == 1 || blame(fault, "an acquire takes one of key, keys and global: %s", json_line(arena, step));
+  const int targets =
+      !!json_object_get(step, "key") + !!json_object_get(step, "keys") + !!json_object_get(step, "global");
+  return targets == 1 ||
+         blame(fault, "an acquire takes one of key, keys and global: %s", json_line(arena, step));
 }
 
-/* -------------------------------------------------------------------------------------------------- tags --- */
+/* ---------------------------------------------------------------------------------------------- tags --- */
 
 static bool says(const json_t *object, const char *name, const char *word) {
   const char *text = json_string_value(json_object_get(object, name));
@@ -118,7 +121,8 @@ static size_t grants_in_order(const json_t *step) {
   if (json_is_true(json_object_get(step, "any_order"))) return 0;
   for (size_t i = 0; i < json_array_size(ends); i++) {
     const json_t *end = json_array_get(ends, i);
-    grants += json_object_get(end, "request") && (!json_object_get(end, "status") || says(end, "status", "OK"));
+    grants +=
+        json_object_get(end, "request") && (!json_object_get(end, "status") || says(end, "status", "OK"));
   }
   return grants;
 }
@@ -169,7 +173,7 @@ static bool tags_check(const json_t *scenario, struct fault *fault) {
   return true;
 }
 
-/* ---------------------------------------------------------------------------------------------- scenario --- */
+/* ------------------------------------------------------------------------------------------ scenario --- */
 
 static bool head_check(const json_t *scenario, bool selftest, struct arena *arena, struct fault *fault) {
   const char *field;
@@ -190,7 +194,8 @@ static bool head_check(const json_t *scenario, bool selftest, struct arena *aren
   }
   const json_t *context = json_object_get(scenario, "context");
   liblock_context_options unused;
-  if (context && !json_is_null(context) && !context_options_read(context, arena, &unused, fault)) return false;
+  if (context && !json_is_null(context) && !context_options_read(context, arena, &unused, fault))
+    return false;
   return json_array_size(json_object_get(scenario, "steps")) || blame(fault, "a scenario has steps");
 }
 

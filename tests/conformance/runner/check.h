@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The static check of a scenario, before any of it runs: every field, option, expectation and verb is known and
- * written as SPEC.md says, and its tags claim no more than its steps do.
+ * The static check of a scenario, before any of it runs: every field, option, expectation and verb is known
+ * and written as SPEC.md says, and its tags claim no more than its steps do.
  */
 #ifndef CONFORMANCE_CHECK_H
 #define CONFORMANCE_CHECK_H

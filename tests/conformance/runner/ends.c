@@ -9,7 +9,8 @@
 
 #include "drive.h"
 
-static struct hold *hold_of_request(struct world *world, const struct context_slot *slot, liblock_request request) {
+static struct hold *hold_of_request(struct world *world, const struct context_slot *slot,
+                                    liblock_request request) {
   for (size_t i = 0; i < world->hold_count; i++) {
     struct hold *hold = &world->holds[i];
     if (hold->context == slot && hold->state == HOLD_PENDING && hold->request == request) return hold;
@@ -94,7 +95,8 @@ static void context_ends_closed(struct world *world, struct context_slot *slot) 
     json_decref(end);
   }
   if (slot->pending) {
-    blame(&world->fault, "at the end: %u requests of \"%s\" never ended after close", slot->pending, slot->name);
+    blame(&world->fault, "at the end: %u requests of \"%s\" never ended after close", slot->pending,
+          slot->name);
   }
 }
 

@@ -12,11 +12,13 @@ static const struct {
   enum type type;
   const char *words;
 } types[] = {
-    {NUMBER, "token attempts waited_ms remaining_ms queue_position queue_length hold_count votes nodes count"
-             " waiter_count priority on_open_calls globals"},
-    {NUMBER, "locks_held waiters acquired released contended handed_off expired taken_away taken_over timeouts"
-             " canceled deadlocks deadlock_searches renewals sweeps sweep_entries sweep_entries_per_hold_max"
-             " dropped_notices"},
+    {NUMBER,
+     "token attempts waited_ms remaining_ms queue_position queue_length hold_count votes nodes count"
+     " waiter_count priority on_open_calls globals"},
+    {NUMBER,
+     "locks_held waiters acquired released contended handed_off expired taken_away taken_over timeouts"
+     " canceled deadlocks deadlock_searches renewals sweeps sweep_entries sweep_entries_per_hold_max"
+     " dropped_notices"},
     {STATUS, "status"},
     {TRUTH, "locked queued held global zombie"},
     {FLAGS, "flags"},
@@ -49,7 +51,7 @@ static bool status_known(const char *name) {
   return false;
 }
 
-/* ------------------------------------------------------------------------------------------ static check --- */
+/* -------------------------------------------------------------------------------------- static check --- */
 
 static bool words_check(const json_t *list, const char *words) {
   if (!json_is_array(list)) return false;
@@ -113,17 +115,26 @@ static bool waiters_check(const json_t *expect, struct arena *arena, struct faul
 static bool value_check(enum type type, const json_t *expect, struct arena *arena, struct fault *fault) {
   liblock_bytes unused;
   switch (type) {
-    case NUMBER: return number_check(expect);
-    case STATUS: return status_check(expect);
-    case TRUTH: return json_is_boolean(expect);
-    case FLAGS: return flags_check(expect);
-    case BYTES: return bytes_read(expect, arena, &unused, fault);
-    case BYTES_LIST: return list_check(expect, arena, fault);
-    case METADATA: return json_is_object(expect);
-    case WAITERS: return waiters_check(expect, arena, fault);
+    case NUMBER:
+      return number_check(expect);
+    case STATUS:
+      return status_check(expect);
+    case TRUTH:
+      return json_is_boolean(expect);
+    case FLAGS:
+      return flags_check(expect);
+    case BYTES:
+      return bytes_read(expect, arena, &unused, fault);
+    case BYTES_LIST:
+      return list_check(expect, arena, fault);
+    case METADATA:
+      return json_is_object(expect);
+    case WAITERS:
+      return waiters_check(expect, arena, fault);
     case OWNER:
     case INSTANCE:
-    case NAME: return json_is_string(expect);
+    case NAME:
+      return json_is_string(expect);
   }
   return false;
 }
@@ -134,7 +145,8 @@ bool expect_check(const json_t *expect, const char *tells, struct arena *arena, 
   json_t *value;
   json_object_foreach((json_t *)expect, name, value) {
     enum type type;
-    if (!type_of(name, &type) || !word_in(tells, name)) return blame(fault, "unknown expectation \"%s\"", name);
+    if (!type_of(name, &type) || !word_in(tells, name))
+      return blame(fault, "unknown expectation \"%s\"", name);
     if (!value_check(type, value, arena, fault)) {
       return blame(fault, "malformed expectation \"%s\": %s", name, json_line(arena, value));
     }
@@ -142,7 +154,7 @@ bool expect_check(const json_t *expect, const char *tells, struct arena *arena, 
   return true;
 }
 
-/* -------------------------------------------------------------------------------------------- comparison --- */
+/* ---------------------------------------------------------------------------------------- comparison --- */
 
 static bool operand_value(struct world *world, const json_t *operand, int64_t *value, struct fault *fault) {
   if (json_is_integer(operand)) {
@@ -228,7 +240,8 @@ static bool list_match(struct world *world, const json_t *expect, const json_t *
   return equal;
 }
 
-static bool metadata_match(struct world *world, const json_t *expect, const json_t *got, struct fault *fault) {
+static bool metadata_match(struct world *world, const json_t *expect, const json_t *got,
+                           struct fault *fault) {
   if (json_object_size(expect) != json_object_size(got)) return false;
   const char *name;
   json_t *value;
@@ -244,7 +257,8 @@ static bool identity_match(struct world *world, enum type type, const char *name
   const struct owner_slot *owner = type == OWNER ? world_owner(world, name) : NULL;
   const struct context_slot *context = type == INSTANCE ? world_context(world, name) : NULL;
   if (!owner && !context) return blame(fault, "no owner or context is named \"%s\"", name);
-  return json_is_string(got) && strcmp(json_string_value(got), owner ? owner->identity : context->instance) == 0;
+  return json_is_string(got) &&
+         strcmp(json_string_value(got), owner ? owner->identity : context->instance) == 0;
 }
 
 static bool value_match(struct world *world, const char *name, const json_t *expect, const json_t *got,
@@ -268,17 +282,26 @@ static bool value_match(struct world *world, const char *name, const json_t *exp
   enum type type;
   if (!got || !type_of(name, &type)) return false;
   switch (type) {
-    case NUMBER: return number_match(world, expect, got, fault);
-    case STATUS: return status_match(expect, got);
-    case FLAGS: return flags_match(expect, got);
-    case BYTES: return bytes_match(world, expect, got, fault);
-    case BYTES_LIST: return list_match(world, expect, got, fault);
-    case METADATA: return metadata_match(world, expect, got, fault);
-    case WAITERS: return waiters_match(world, expect, got, fault);
+    case NUMBER:
+      return number_match(world, expect, got, fault);
+    case STATUS:
+      return status_match(expect, got);
+    case FLAGS:
+      return flags_match(expect, got);
+    case BYTES:
+      return bytes_match(world, expect, got, fault);
+    case BYTES_LIST:
+      return list_match(world, expect, got, fault);
+    case METADATA:
+      return metadata_match(world, expect, got, fault);
+    case WAITERS:
+      return waiters_match(world, expect, got, fault);
     case OWNER:
-    case INSTANCE: return identity_match(world, type, json_string_value(expect), got, fault);
+    case INSTANCE:
+      return identity_match(world, type, json_string_value(expect), got, fault);
     case TRUTH:
-    case NAME: return json_equal(expect, got);
+    case NAME:
+      return json_equal(expect, got);
   }
   return false;
 }

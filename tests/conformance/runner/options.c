@@ -94,9 +94,7 @@ bool ttl_read(const json_t *node, int64_t *ttl_ms, struct fault *fault) {
   return true;
 }
 
-const char *order_name(int32_t order) {
-  return order >= 0 && order < 4 ? orders[order] : "UNKNOWN";
-}
+const char *order_name(int32_t order) { return order >= 0 && order < 4 ? orders[order] : "UNKNOWN"; }
 
 static bool read_number(const struct option *option, const json_t *node, char *at, struct fault *fault) {
   if (!json_is_integer(node)) return blame(fault, "option \"%s\" takes a number", option->name);
@@ -168,8 +166,8 @@ static bool read_notice(const json_t *node, enum lost_notice *notice, struct fau
   return true;
 }
 
-static bool read_bytes_option(const struct option *option, const json_t *node, struct arena *arena, char *base,
-                              struct fault *fault) {
+static bool read_bytes_option(const struct option *option, const json_t *node, struct arena *arena,
+                              char *base, struct fault *fault) {
   liblock_bytes bytes;
   if (!bytes_read(node, arena, &bytes, fault)) return false;
   memcpy(base + option->offset, &bytes.data, sizeof bytes.data);
@@ -182,12 +180,18 @@ static bool read_one(const struct option *option, const json_t *node, struct are
   int64_t ttl_ms;
   switch (option->kind) {
     case WIDE:
-    case NARROW: return read_number(option, node, base + option->offset, fault);
-    case NAMED: return read_named(option, node, base + option->offset, fault);
-    case BYTES: return read_bytes_option(option, node, arena, base, fault);
-    case METADATA: return read_metadata(node, arena, (liblock_acquire_options *)(void *)base, fault);
-    case BACKOFF: return read_backoff(node, arena, (liblock_acquire_options *)(void *)base, fault);
-    case NOTICE: return read_notice(node, notice, fault);
+    case NARROW:
+      return read_number(option, node, base + option->offset, fault);
+    case NAMED:
+      return read_named(option, node, base + option->offset, fault);
+    case BYTES:
+      return read_bytes_option(option, node, arena, base, fault);
+    case METADATA:
+      return read_metadata(node, arena, (liblock_acquire_options *)(void *)base, fault);
+    case BACKOFF:
+      return read_backoff(node, arena, (liblock_acquire_options *)(void *)base, fault);
+    case NOTICE:
+      return read_notice(node, notice, fault);
     case TTL:
       if (!ttl_read(node, &ttl_ms, fault)) return false;
       memcpy(base + option->offset, &ttl_ms, sizeof ttl_ms);

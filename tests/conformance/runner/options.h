@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Options as scenarios write them. One table says which fields there are, how each is written and where it lies in
- * the struct; reading and checking both go by it.
+ * Options as scenarios write them. One table says which fields there are, how each is written and where it
+ * lies in the struct; reading and checking both go by it.
  *
- * Invariant: an option that is not in the table is a fault, never ignored; one that the scenario leaves out keeps
- * what the library's init function filled in.
+ * Invariant: an option that is not in the table is a fault, never ignored; one that the scenario leaves out
+ * keeps what the library's init function filled in.
  */
 #ifndef CONFORMANCE_OPTIONS_H
 #define CONFORMANCE_OPTIONS_H

@@ -2,8 +2,8 @@
  *
  * Loading and running scenarios: see suite.h.
  *
- * Invariants: one scenario's world is gone before the next begins; a scenario that hangs ends the whole run after
- * SCENARIO_LIMIT_S, naming the step, since what it left behind could spoil all later ones.
+ * Invariants: one scenario's world is gone before the next begins; a scenario that hangs ends the whole run
+ * after SCENARIO_LIMIT_S, naming the step, since what it left behind could spoil all later ones.
  */
 #include "suite.h"
 
@@ -25,7 +25,7 @@ static void alarm_rang(int signal_number) {
   _exit(written < 0 ? 3 : 2);
 }
 
-/* ----------------------------------------------------------------------------------------------- loading --- */
+/* ------------------------------------------------------------------------------------------- loading --- */
 
 static struct scenario *add(struct suite *suite, const char *file, const char *name, const json_t *node) {
   if (suite->count == SCENARIOS_MAX) {
@@ -41,7 +41,8 @@ static struct scenario *add(struct suite *suite, const char *file, const char *n
 
 static void check_unique(struct suite *suite, struct scenario *added) {
   for (struct scenario *other = suite->scenarios; other < added; other++) {
-    if (strcmp(other->name, added->name) == 0) blame(&added->malformed, "the name is taken by %s", other->file);
+    if (strcmp(other->name, added->name) == 0)
+      blame(&added->malformed, "the name is taken by %s", other->file);
   }
 }
 
@@ -50,13 +51,15 @@ static bool head_read(const json_t *root, bool selftest, struct fault *fault) {
   json_t *value;
   json_object_foreach((json_t *)root, name, value) {
     if (word_in("schema about scenarios", name)) continue;
-    if (!selftest || strcmp(name, "must_fail") != 0) return blame(fault, "unknown field \"%s\" of a file", name);
+    if (!selftest || strcmp(name, "must_fail") != 0)
+      return blame(fault, "unknown field \"%s\" of a file", name);
   }
   const json_t *schema = json_object_get(root, "schema");
   if (!json_is_integer(schema) || json_integer_value(schema) != SCHEMA_VERSION) {
     return blame(fault, "this runner reads schema %d only", SCHEMA_VERSION);
   }
-  if (!json_is_string(json_object_get(root, "about"))) return blame(fault, "\"about\" says what the file is for");
+  if (!json_is_string(json_object_get(root, "about")))
+    return blame(fault, "\"about\" says what the file is for");
   return json_array_size(json_object_get(root, "scenarios")) || blame(fault, "the file has no scenarios");
 }
 
@@ -95,7 +98,7 @@ bool scenario_holds(const struct scenario *scenario, const char *kind) {
   return false;
 }
 
-/* ----------------------------------------------------------------------------------------------- running --- */
+/* ------------------------------------------------------------------------------------------- running --- */
 
 static void run_step(struct world *world, const json_t *step, size_t number) {
   struct call *call = call_prepare(world, step, number);
@@ -129,7 +132,8 @@ static void watch(const char *name, size_t step) {
 
 static struct world world_of_scenario; /* too large for a stack, and used by one scenario at a time */
 
-void scenario_run(struct suite *suite, const struct scenario *scenario, const char *url, struct outcome *outcome) {
+void scenario_run(struct suite *suite, const struct scenario *scenario, const char *url,
+                  struct outcome *outcome) {
   memset(outcome, 0, sizeof *outcome);
   if (scenario->malformed.set) {
     outcome->fault = scenario->malformed;

@@ -11,8 +11,8 @@
 #define SCENARIOS_MAX 1000
 
 struct scenario {
-  const char *file;  /* without folders */
-  const char *name;  /* of the scenario, or of its file where the file cannot be read */
+  const char *file; /* without folders */
+  const char *name; /* of the scenario, or of its file where the file cannot be read */
   const json_t *node;
   const json_t *must_fail;
   struct fault malformed;
@@ -27,7 +27,7 @@ struct suite {
 
 struct outcome {
   struct fault fault;
-  size_t step; /* 1-based; 0 = malformed; one more than there are steps = at the end */
+  size_t step;       /* 1-based; 0 = malformed; one more than there are steps = at the end */
   const char *doing; /* the step as written */
 };
 
@@ -35,6 +35,7 @@ struct outcome {
 void suite_load(struct suite *suite, const char *path, bool selftest);
 /* Does the scenario hold in contexts of this kind: "local", "redis" or "quorum"? */
 bool scenario_holds(const struct scenario *scenario, const char *kind);
-void scenario_run(struct suite *suite, const struct scenario *scenario, const char *url, struct outcome *outcome);
+void scenario_run(struct suite *suite, const struct scenario *scenario, const char *url,
+                  struct outcome *outcome);
 
 #endif

@@ -10,10 +10,10 @@
 
 #define RUBBISH UINT64_C(777777777)
 
-/* ----------------------------------------------------------------------------------------------- contexts --- */
+/* ------------------------------------------------------------------------------------------ contexts --- */
 
-/* Where a context of this space lives on the backend under test: local spaces are names of tables, all others are
- * prefixes, so that scenarios never meet each other's keys. */
+/* Where a context of this space lives on the backend under test: local spaces are names of tables, all others
+ * are prefixes, so that scenarios never meet each other's keys. */
 static const char *space_url(struct call *call, const char *space, liblock_context_options *options) {
   struct world *world = call->world;
   const char *url = step_text(call->step, "url");
@@ -37,7 +37,8 @@ static void count_open(liblock_context *context, void *user_data) {
 static void tell_instance(struct call *call) {
   struct context_slot *slot = call->opened;
   size_t needed = 0;
-  const liblock_status status = liblock_instance_id(slot->context, slot->instance, sizeof slot->instance, &needed);
+  const liblock_status status =
+      liblock_instance_id(slot->context, slot->instance, sizeof slot->instance, &needed);
   if (status != LIBLOCK_OK || needed == 0 || needed >= sizeof slot->instance) {
     blame(&call->fault, "instance_id answered %s, needing %zu bytes", liblock_status_name(status), needed);
   }
@@ -48,7 +49,8 @@ static void perform_open(struct call *call) {
   struct context_slot *slot = call->opened;
   liblock_context_options options;
   unsigned opens = 0;
-  if (!context_options_read(json_object_get(call->step, "options"), &world->arena, &options, &call->fault)) return;
+  if (!context_options_read(json_object_get(call->step, "options"), &world->arena, &options, &call->fault))
+    return;
   options.on_open = count_open;
   options.on_open_user_data = &opens;
   const char *space = step_text(call->step, "space");
@@ -115,13 +117,13 @@ static void perform_ping(struct call *call) {
   tell_result(call, liblock_ping(call->context->context, &result), &result);
 }
 
-/* ------------------------------------------------------------------------------------------------- owners --- */
+/* -------------------------------------------------------------------------------------------- owners --- */
 
 static void tell_identity(struct call *call, const liblock_owner *owner) {
   struct owner_slot *slot = call->introduced;
   size_t needed = 0;
-  const liblock_status status = liblock_owner_id(call->context->context, owner, slot->identity,
-                                                 sizeof slot->identity, &needed);
+  const liblock_status status =
+      liblock_owner_id(call->context->context, owner, slot->identity, sizeof slot->identity, &needed);
   if (status != LIBLOCK_OK || needed == 0 || needed >= sizeof slot->identity) {
     blame(&call->fault, "owner_id answered %s, needing %zu bytes", liblock_status_name(status), needed);
   }
@@ -131,8 +133,8 @@ static void perform_owner_open(struct call *call) {
   liblock_result result = result_poisoned();
   liblock_owner *owner = NULL;
   const char *name = step_text(call->step, "name");
-  const liblock_status status = liblock_owner_open(call->context->context, name, name ? strlen(name) : 0, &owner,
-                                                   &result);
+  const liblock_status status =
+      liblock_owner_open(call->context->context, name, name ? strlen(name) : 0, &owner, &result);
   tell_result(call, status, &result);
   if ((status == LIBLOCK_OK) != (owner != NULL)) {
     blame(&call->fault, "%s %s an owner", liblock_status_name(status), owner ? "with" : "without");
@@ -145,17 +147,15 @@ static void perform_owner_close(struct call *call) {
   tell_status(call, liblock_owner_close(call->owner_handle));
 }
 
-static void perform_owner_id(struct call *call) {
-  tell_identity(call, call->owner_handle);
-}
+static void perform_owner_id(struct call *call) { tell_identity(call, call->owner_handle); }
 
-/* ---------------------------------------------------------------------------------------- administration --- */
+/* ------------------------------------------------------------------------------------ administration --- */
 
 static void perform_force_release(struct call *call) {
   liblock_result result = result_poisoned();
   const int32_t flags = step_flag(call, "drop_queue") ? LIBLOCK_DROP_QUEUE : 0;
-  const liblock_status status = liblock_force_release(call->context->context, call->keys->data, call->keys->size,
-                                                      flags, &result);
+  const liblock_status status =
+      liblock_force_release(call->context->context, call->keys->data, call->keys->size, flags, &result);
   tell_result(call, status, &result);
 }
 
@@ -179,8 +179,8 @@ static void perform_clear_owner(struct call *call) {
     return;
   }
   const char *identity = call->owner->identity;
-  const liblock_status status = liblock_clear_owner(call->context->context, identity, strlen(identity), &count,
-                                                    &result);
+  const liblock_status status =
+      liblock_clear_owner(call->context->context, identity, strlen(identity), &count, &result);
   counted(call, status, count, &result);
 }
 
@@ -188,8 +188,8 @@ static void perform_clear_instance(struct call *call) {
   liblock_result result = result_poisoned();
   uint64_t count = RUBBISH;
   const char *identity = call->instance->instance;
-  const liblock_status status = liblock_clear_instance(call->context->context, identity, strlen(identity), &count,
-                                                       &result);
+  const liblock_status status =
+      liblock_clear_instance(call->context->context, identity, strlen(identity), &count, &result);
   counted(call, status, count, &result);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Verbs that drive the scenario rather than the library: awaiting ends and notices, passing time, ending threads.
- * Each waits for a condition with a generous limit; only `sleep` waits for nothing but time.
+ * Verbs that drive the scenario rather than the library: awaiting ends and notices, passing time, ending
+ * threads. Each waits for a condition with a generous limit; only `sleep` waits for nothing but time.
  */
 #include <stdio.h>
 #include <string.h>
@@ -60,12 +60,10 @@ static void perform_await(struct call *call) {
   json_decref(left);
 }
 
-static void perform_idle(struct call *call) {
-  ends_none(call->world, &call->fault);
-}
+static void perform_idle(struct call *call) { ends_none(call->world, &call->fault); }
 
-/* Until the queue has as many waiters as the step says; inspect_queue is asked, as a waiter on a named thread gives
- * no other sign of itself. */
+/* Until the queue has as many waiters as the step says; inspect_queue is asked, as a waiter on a named thread
+ * gives no other sign of itself. */
 static void perform_await_queue(struct call *call) {
   const size_t wanted = (size_t)json_integer_value(json_object_get(call->step, "waiters"));
   const int64_t limit = now_ms() + LIMIT_MS;
@@ -100,7 +98,8 @@ static void perform_await_notice(struct call *call) {
   const unsigned notices = hold->notices;
   pthread_mutex_unlock(&call->world->mutex);
   if (notices != hold->notices_awaited) {
-    blame(&call->fault, "expected %u calls of on_lost of \"%s\", got %u", hold->notices_awaited, hold->name, notices);
+    blame(&call->fault, "expected %u calls of on_lost of \"%s\", got %u", hold->notices_awaited, hold->name,
+          notices);
   }
 }
 

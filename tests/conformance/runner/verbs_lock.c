@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Verbs on locks: acquire, release and what lies between. Each makes one library call and tells what it answered.
+ * Verbs on locks: acquire, release and what lies between. Each makes one library call and tells what it
+ * answered.
  *
  * Invariant: out-parameters are filled with rubbish before the call, so that one left unwritten shows.
  */
@@ -10,14 +11,16 @@
 
 #define RUBBISH UINT64_C(0x5a5a5a5a5a5a5a5a)
 
-static void acquired(struct call *call, liblock_status status, liblock_lock lock, const liblock_result *result) {
+static void acquired(struct call *call, liblock_status status, liblock_lock lock,
+                     const liblock_result *result) {
   tell_result(call, status, result);
   const bool granted = status == LIBLOCK_OK;
   if (granted != (lock != 0)) {
     blame(&call->fault, "%s with the lock %llu", liblock_status_name(status), (unsigned long long)lock);
   }
   if (granted != (result->token != 0)) {
-    blame(&call->fault, "%s with the token %llu", liblock_status_name(status), (unsigned long long)result->token);
+    blame(&call->fault, "%s with the token %llu", liblock_status_name(status),
+          (unsigned long long)result->token);
   }
   call->made->state = HOLD_ENDED;
   call->made->lock = granted ? lock : 0;
@@ -42,8 +45,8 @@ static void perform_acquire(struct call *call) {
 static void perform_try_acquire(struct call *call) {
   liblock_result result = result_poisoned();
   liblock_lock lock = RUBBISH;
-  const liblock_status status = liblock_try_acquire(call->context->context, call->keys->data, call->keys->size,
-                                                    call->options, &lock, &result);
+  const liblock_status status = liblock_try_acquire(call->context->context, call->keys->data,
+                                                    call->keys->size, call->options, &lock, &result);
   acquired(call, status, lock, &result);
 }
 
@@ -78,23 +81,23 @@ static void perform_release(struct call *call) {
 
 static void perform_release_keys(struct call *call) {
   liblock_result result = result_poisoned();
-  const liblock_status status = liblock_release_keys(call->context->context, call->owner_handle, call->keys,
-                                                     call->key_count, &result);
+  const liblock_status status =
+      liblock_release_keys(call->context->context, call->owner_handle, call->keys, call->key_count, &result);
   tell_result(call, status, &result);
 }
 
 static void perform_extend(struct call *call) {
   liblock_result result = result_poisoned();
   const int32_t flags = step_flag(call, "add") ? LIBLOCK_EXTEND_ADD : LIBLOCK_EXTEND_SET;
-  const liblock_status status = liblock_extend(call->context->context, call->hold->lock, call->number_ms, flags,
-                                               &result);
+  const liblock_status status =
+      liblock_extend(call->context->context, call->hold->lock, call->number_ms, flags, &result);
   tell_result(call, status, &result);
 }
 
 static void perform_update(struct call *call) {
   liblock_result result = result_poisoned();
-  const liblock_status status = liblock_update(call->context->context, call->hold->lock, call->value.data,
-                                               call->value.size, &result);
+  const liblock_status status =
+      liblock_update(call->context->context, call->hold->lock, call->value.data, call->value.size, &result);
   tell_result(call, status, &result);
 }
 
@@ -127,8 +130,8 @@ static void perform_verify(struct call *call) {
 
 static void perform_wait_lost(struct call *call) {
   liblock_result result = result_poisoned();
-  const liblock_status status = liblock_wait_lost(call->context->context, call->hold->lock, call->number_ms,
-                                                  &result);
+  const liblock_status status =
+      liblock_wait_lost(call->context->context, call->hold->lock, call->number_ms, &result);
   tell_result(call, status, &result);
 }
 

@@ -69,7 +69,8 @@ static void tell_info(struct call *call, const liblock_info *info) {
   tell(call, "queue", queue_write(info));
 }
 
-static void inspected(struct call *call, liblock_status status, liblock_info *info, const liblock_result *result) {
+static void inspected(struct call *call, liblock_status status, liblock_info *info,
+                      const liblock_result *result) {
   tell_result(call, status, result);
   if ((status == LIBLOCK_OK) != (info != NULL)) {
     blame(&call->fault, "%s %s an info", liblock_status_name(status), info ? "with" : "without");
@@ -81,16 +82,16 @@ static void inspected(struct call *call, liblock_status status, liblock_info *in
 static void perform_inspect(struct call *call) {
   liblock_result result = result_poisoned();
   liblock_info *info = NULL;
-  const liblock_status status = liblock_inspect(call->context->context, call->keys->data, call->keys->size, &info,
-                                                &result);
+  const liblock_status status =
+      liblock_inspect(call->context->context, call->keys->data, call->keys->size, &info, &result);
   inspected(call, status, info, &result);
 }
 
 static void perform_inspect_queue(struct call *call) {
   liblock_result result = result_poisoned();
   liblock_info *info = NULL;
-  const liblock_status status = liblock_inspect_queue(call->context->context, call->keys->data, call->keys->size,
-                                                      &info, &result);
+  const liblock_status status =
+      liblock_inspect_queue(call->context->context, call->keys->data, call->keys->size, &info, &result);
   inspected(call, status, info, &result);
 }
 
@@ -139,22 +140,25 @@ static void perform_list(struct call *call) {
 
 static void perform_wait_held(struct call *call) {
   liblock_result result = result_poisoned();
-  const liblock_status status = liblock_wait_held(call->context->context, call->keys->data, call->keys->size,
-                                                  call->number_ms, &result);
+  const liblock_status status =
+      liblock_wait_held(call->context->context, call->keys->data, call->keys->size, call->number_ms, &result);
   tell_result(call, status, &result);
 }
 
 static void perform_wait_released(struct call *call) {
   liblock_result result = result_poisoned();
-  const liblock_status status = liblock_wait_released(call->context->context, call->keys->data, call->keys->size,
-                                                      call->number_ms, &result);
+  const liblock_status status = liblock_wait_released(call->context->context, call->keys->data,
+                                                      call->keys->size, call->number_ms, &result);
   tell_result(call, status, &result);
 }
 
-#define COUNTERS(X)                                                                                             \
-  X(locks_held) X(waiters) X(acquired) X(released) X(contended) X(handed_off) X(expired) X(taken_away)          \
-  X(taken_over) X(timeouts) X(canceled) X(deadlocks) X(deadlock_searches) X(renewals) X(sweeps) X(sweep_entries) \
-  X(sweep_entries_per_hold_max) X(dropped_notices)
+#define COUNTERS(X)                                                                                          \
+  X(locks_held)                                                                                              \
+  X(waiters)                                                                                                 \
+  X(acquired)                                                                                                \
+  X(released) X(contended) X(handed_off) X(expired) X(taken_away) X(taken_over) X(timeouts) X(canceled)      \
+      X(deadlocks) X(deadlock_searches) X(renewals) X(sweeps) X(sweep_entries) X(sweep_entries_per_hold_max) \
+          X(dropped_notices)
 #define COUNTER_NAME(name) " " #name
 
 static void perform_stats(struct call *call) {
@@ -166,8 +170,9 @@ static void perform_stats(struct call *call) {
 #undef COUNTER_TELL
 }
 
-#define TELLS_INFO \
-  "status key held global zombie owner instance value token remaining_ms hold_count metadata waiter_count queue"
+#define TELLS_INFO                                                                                          \
+  "status key held global zombie owner instance value token remaining_ms hold_count metadata waiter_count " \
+  "queue"
 
 const struct verb look_verbs[] = {
     {"is_locked", "key", "", "status locked", perform_is_locked, false},

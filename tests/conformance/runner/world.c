@@ -93,7 +93,8 @@ static struct fence *fence_of(struct world *world, const char *space, liblock_by
   return fence;
 }
 
-/* The end of a request does not say whether it was a reentry, so grants of named owners may also repeat the token. */
+/* The end of a request does not say whether it was a reentry, so grants of named owners may also repeat the
+ * token. */
 void world_granted(struct world *world, struct hold *hold, bool reentered) {
   for (size_t i = 0; i < hold->key_count; i++) {
     struct fence *fence = fence_of(world, hold->context->space, hold->keys[i]);
@@ -123,8 +124,8 @@ static void close_all(struct world *world) {
     struct context_slot *slot = &world->contexts[i];
     if (!slot->context || slot->closed) continue;
     const liblock_status status = liblock_close(slot->context);
-    if (status != LIBLOCK_OK) blame(&world->fault, "close of \"%s\" answered %s", slot->name,
-                                    liblock_status_name(status));
+    if (status != LIBLOCK_OK)
+      blame(&world->fault, "close of \"%s\" answered %s", slot->name, liblock_status_name(status));
   }
 }
 

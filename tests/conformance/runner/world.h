@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The world of one scenario: the contexts, owners and holds that its steps name, and what must be true of all of
- * them however the scenario goes.
+ * The world of one scenario: the contexts, owners and holds that its steps name, and what must be true of all
+ * of them however the scenario goes.
  *
- * Invariants: names are bound and looked up on the runner's main thread only; named threads see a call whose names
- * have been resolved. Each request ends exactly once. Per key, the tokens of grants rise in the order in which the
- * main thread learns of them.
+ * Invariants: names are bound and looked up on the runner's main thread only; named threads see a call whose
+ * names have been resolved. Each request ends exactly once. Per key, the tokens of grants rise in the order
+ * in which the main thread learns of them.
  */
 #ifndef CONFORMANCE_WORLD_H
 #define CONFORMANCE_WORLD_H
@@ -50,8 +50,8 @@ struct hold {
   uint64_t token;
   const liblock_bytes *keys;
   size_t key_count;
-  bool owned;                /* a named owner: its grants may be reentries */
-  unsigned notices;          /* guarded by world.mutex: on_lost callbacks so far */
+  bool owned;       /* a named owner: its grants may be reentries */
+  unsigned notices; /* guarded by world.mutex: on_lost callbacks so far */
   unsigned notices_awaited;
 };
 

@@ -57,6 +57,7 @@ def a_run_of_nothing_ends_as_failed():
 def a_census_that_is_not_met_ends_as_failed():
     status, text = run("--census", "total=100000", *SCENARIOS)
     assert status == 1 and "not ok 1 - total" in text, text
+    assert run("--census", "total=1 order=many", *SCENARIOS)[0] == 1
 
 
 def words_that_are_not_understood_end_the_runner_with_2():
