@@ -193,18 +193,33 @@ static void wait_released_wakes_when_the_present_holder_is_gone(void **state) {
   latch_destroy(&w.begun);
 }
 
+static bool somebody_waits_for_the_key(void *argument) { return waiters_of(argument, "k") == 1; }
+
 static void wait_released_counts_a_hand_over_as_released(void **state) {
   liblock_context *context = *state;
   static struct key_wait w;
   const liblock_lock lock = take(context, "k");
   pthread_t thread = start_key_wait(&w, context, true);
   worker *next = worker_acquires(context, "k", NULL);
-  await_waiters(context, 1);
+  assert_soon(somebody_waits_for_the_key, context);
   assert_ok(liblock_release(context, lock, NULL));
   pthread_join(thread, NULL);
   assert_ok(w.status);
   assert_ok(worker_join(next, NULL, NULL));
   latch_destroy(&w.begun);
+}
+
+static void a_wait_for_a_key_that_ended_is_counted_no_more(void **state) {
+  static struct key_wait w;
+  for (int i = 0; i < 3; i++) {
+    const liblock_lock lock = take(*state, "k");
+    pthread_t thread = start_key_wait(&w, *state, true);
+    assert_ok(liblock_release(*state, lock, NULL));
+    pthread_join(thread, NULL);
+    assert_true(w.status == LIBLOCK_OK || w.status == LIBLOCK_NOT_HELD);
+    latch_destroy(&w.begun);
+    assert_int_equal(stats_of(*state).waiters, 0);
+  }
 }
 
 static void wait_held_wakes_when_somebody_takes_the_key(void **state) {
@@ -229,6 +244,7 @@ int main(void) {
       fresh(wait_released_of_a_free_key_is_not_held_and_of_a_held_one_times_out),
       fresh(wait_released_wakes_when_the_present_holder_is_gone),
       fresh(wait_released_counts_a_hand_over_as_released),
+      fresh(a_wait_for_a_key_that_ended_is_counted_no_more),
       fresh(wait_held_wakes_when_somebody_takes_the_key),
   };
   return cmocka_run_group_tests_name("administration", tests, NULL, NULL);

@@ -190,6 +190,17 @@ static void extend_add_adds_to_what_remains(void **state) {
   assert_in_range(result.remaining_ms, 800000, 900000);
 }
 
+static void the_hugest_leases_do_not_wrap_around(void **state) {
+  const liblock_lock lock = take_briefly(*state, "k", INT64_MAX);
+  for (int i = 0; i < 20; i++) {
+    assert_ok(liblock_extend(*state, lock, INT64_MAX, LIBLOCK_EXTEND_ADD, NULL));
+    assert_true(remaining_of(*state, lock) > 0 || remaining_of(*state, lock) == -1);
+    assert_status(LIBLOCK_BUSY, probe(*state, "k"));
+  }
+  assert_ok(liblock_extend(*state, lock, INT64_MAX, LIBLOCK_EXTEND_SET, NULL));
+  assert_ok(liblock_release(*state, lock, NULL));
+}
+
 static void extend_to_none_or_auto_takes_the_expiry_away(void **state) {
   const int64_t endless[] = {LIBLOCK_TTL_NONE, LIBLOCK_TTL_AUTO};
   for (size_t i = 0; i < COUNT_OF(endless); i++) {
@@ -243,6 +254,7 @@ int main(void) {
       cmocka_unit_test(a_sweep_looks_at_no_more_than_64_entries_while_a_shard_is_held),
       fresh(extend_set_counts_from_now_and_may_shorten),
       fresh(extend_add_adds_to_what_remains),
+      fresh(the_hugest_leases_do_not_wrap_around),
       fresh(extend_to_none_or_auto_takes_the_expiry_away),
       fresh(a_lock_without_an_expiry_can_be_given_one),
       fresh(a_waiter_notices_that_the_lease_it_waits_for_was_shortened),

@@ -200,6 +200,21 @@ static void the_back_off_callback_counts_from_zero_and_its_value_is_used_as_it_i
   assert_true(result.waited_ms >= 45 - COARSE_TICK_MS);
 }
 
+static void the_hugest_intervals_and_jitters_do_not_wrap_around(void **state) {
+  take(*state, "held");
+  for (int32_t backoff = LIBLOCK_BACKOFF_FIXED; backoff <= LIBLOCK_BACKOFF_EXPONENTIAL; backoff++) {
+    liblock_acquire_options options = waits(15);
+    options.retries = 5;
+    options.retry_interval_ms = INT64_MAX;
+    options.retry_jitter_ms = INT64_MAX;
+    options.backoff = backoff;
+    options.backoff_base = 1000;
+    options.backoff_step_ms = INT64_MAX;
+    options.backoff_cap_ms = INT64_MAX;
+    fail_waiting(*state, &options, LIBLOCK_TIMEOUT);
+  }
+}
+
 static void every_failed_wait_is_counted_once(void **state) {
   take(*state, "held");
   const liblock_acquire_options brief = waits(5);
@@ -229,6 +244,7 @@ int main(void) {
       fresh(exponential_back_off_multiplies_and_stops_at_its_cap),
       fresh(a_negative_answer_of_the_back_off_callback_is_invalid_argument),
       fresh(the_back_off_callback_counts_from_zero_and_its_value_is_used_as_it_is),
+      fresh(the_hugest_intervals_and_jitters_do_not_wrap_around),
       fresh(every_failed_wait_is_counted_once),
   };
   return cmocka_run_group_tests_name("wait endings", tests, NULL, NULL);

@@ -21,7 +21,7 @@ static id_list list_numbers(const char *path, bool skip_own_descriptor) {
   if (directory == NULL) return list;
   for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
     if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
-    const int id = atoi(entry->d_name);
+    const int id = (int)strtol(entry->d_name, NULL, 10);
     if (skip_own_descriptor && id == dirfd(directory)) continue;
     if (list.count < PROCESS_LIST_MAX) list.ids[list.count++] = id;
   }
