@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// Acquires, blocking and asynchronous.
+#include "boundary.hpp"
+
+using namespace liblock;
+using namespace liblock::capi;
+
+namespace {
+
+liblock_status acquire_keys(liblock_context *context, std::span<const Bytes> keys,
+                            const liblock_acquire_options *options, bool try_once, liblock_lock *lock,
+                            liblock_result *result) {
+  Outcome outcome;
+  const liblock_status status = guarded([&] {
+    outcome = context->rep->acquire(keys, options, try_once);
+    return outcome.status;
+  });
+  outcome.status = static_cast<Status>(status);
+  *lock = outcome.grant.handle;
+  return finish(result, outcome);
+}
+
+liblock_status refuse(liblock_result *result, Status status, const char *message) {
+  if (!result_is_usable(result)) return LIBLOCK_INVALID_ARGUMENT;
+  Outcome outcome;
+  outcome.status = status;
+  outcome.message = message;
+  return finish(result, outcome);
+}
+
+liblock_status acquire_one(liblock_context *context, const void *key, size_t key_size,
+                           const liblock_acquire_options *options, bool try_once, liblock_lock *lock,
+                           liblock_result *result) {
+  if (lock != nullptr) *lock = 0;
+  if (context == nullptr || lock == nullptr || !key_is_valid(key, key_size) || !result_is_usable(result)) {
+    return refuse(result, Status::INVALID_ARGUMENT, "context or lock is NULL, or the key has not 1 to 512 bytes");
+  }
+  const Bytes one = bytes(key, key_size);
+  Grant grant;
+  bool done = false;
+  const liblock_status status =
+      guarded([&] { return context->rep->acquire_fast(one, options, try_once, grant, done); });
+  if (status == LIBLOCK_OK && done) {
+    *lock = grant.handle;
+    if (result != nullptr) fill_result(result, {Status::OK, grant, 0, {}});
+    return LIBLOCK_OK;
+  }
+  // The long way also finds the words for what was refused.
+  return acquire_keys(context, {&one, 1}, options, try_once, lock, result);
+}
+
+liblock_status submit_keys(liblock_context *context, std::span<const Bytes> keys,
+                           const liblock_acquire_options *options, liblock_callback callback, void *user_data,
+                           liblock_request *request) {
+  return guarded([&] { return context->rep->submit(keys, options, callback, user_data, request); });
+}
+
+}  // namespace
+
+void liblock_acquire_options_init(liblock_acquire_options *options, size_t struct_size) {
+  init_struct(options, struct_size, default_acquire_options());
+}
+
+liblock_status liblock_acquire(liblock_context *context, const void *key, size_t key_size,
+                               const liblock_acquire_options *options, liblock_lock *lock, liblock_result *result) {
+  return acquire_one(context, key, key_size, options, false, lock, result);
+}
+
+liblock_status liblock_try_acquire(liblock_context *context, const void *key, size_t key_size,
+                                   const liblock_acquire_options *options, liblock_lock *lock,
+                                   liblock_result *result) {
+  return acquire_one(context, key, key_size, options, true, lock, result);
+}
+
+liblock_status liblock_acquire_many(liblock_context *context, const liblock_bytes *keys, size_t count,
+                                    const liblock_acquire_options *options, liblock_lock *lock,
+                                    liblock_result *result) {
+  if (lock != nullptr) *lock = 0;
+  const char *refused = "context or lock is NULL, or there are not 1 to 1,024 keys of 1 to 512 bytes";
+  if (context == nullptr || lock == nullptr || !result_is_usable(result) || keys == nullptr || count == 0 ||
+      count > kKeysMax) {
+    return refuse(result, Status::INVALID_ARGUMENT, refused);
+  }
+  constexpr size_t kUsual = 16;
+  Bytes usual[kUsual];
+  std::unique_ptr<Bytes[]> more(count > kUsual ? new (std::nothrow) Bytes[count] : nullptr);
+  Bytes *all = count > kUsual ? more.get() : usual;
+  if (all == nullptr) return refuse(result, Status::NO_MEMORY, "");
+  for (size_t i = 0; i < count; ++i) {
+    if (!key_is_valid(keys[i].data, keys[i].size)) return refuse(result, Status::INVALID_ARGUMENT, refused);
+    all[i] = bytes(keys[i].data, keys[i].size);
+  }
+  return acquire_keys(context, {all, count}, options, false, lock, result);
+}
+
+liblock_status liblock_acquire_global(liblock_context *context, const liblock_acquire_options *options,
+                                      liblock_lock *lock, liblock_result *result) {
+  if (lock != nullptr) *lock = 0;
+  if (context == nullptr || lock == nullptr || !result_is_usable(result)) {
+    return refuse(result, Status::INVALID_ARGUMENT, "context or lock is NULL");
+  }
+  return acquire_keys(context, {}, options, false, lock, result);
+}
+
+liblock_status liblock_acquire_async(liblock_context *context, const void *key, size_t key_size,
+                                     const liblock_acquire_options *options, liblock_callback callback,
+                                     void *user_data, liblock_request *request) {
+  if (request == nullptr) return LIBLOCK_INVALID_ARGUMENT;
+  *request = 0;
+  if (context == nullptr || !key_is_valid(key, key_size)) return LIBLOCK_INVALID_ARGUMENT;
+  const Bytes one = bytes(key, key_size);
+  return submit_keys(context, {&one, 1}, options, callback, user_data, request);
+}
+
+liblock_status liblock_acquire_many_async(liblock_context *context, const liblock_bytes *keys, size_t count,
+                                          const liblock_acquire_options *options, liblock_callback callback,
+                                          void *user_data, liblock_request *request) {
+  if (request == nullptr) return LIBLOCK_INVALID_ARGUMENT;
+  *request = 0;
+  if (context == nullptr) return LIBLOCK_INVALID_ARGUMENT;
+  return guarded([&] {
+    std::vector<Bytes> all;
+    if (const Status status = read_keys(keys, count, all); status != Status::OK) return status;
+    return context->rep->submit(all, options, callback, user_data, request);
+  });
+}
+
+liblock_status liblock_acquire_global_async(liblock_context *context, const liblock_acquire_options *options,
+                                            liblock_callback callback, void *user_data, liblock_request *request) {
+  if (request == nullptr) return LIBLOCK_INVALID_ARGUMENT;
+  *request = 0;
+  if (context == nullptr) return LIBLOCK_INVALID_ARGUMENT;
+  return submit_keys(context, {}, options, callback, user_data, request);
+}
+
+liblock_status liblock_cancel(liblock_context *context, liblock_request request) {
+  if (context == nullptr) return LIBLOCK_INVALID_ARGUMENT;
+  return guarded([&] { return context->rep->cancel(request); });
+}

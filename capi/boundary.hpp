@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// The border between C and the core: the one place where exceptions stop, where results are filled in, and where a
+// context is asked whether it may be used at all. Shims check pointers and sizes, then call one function of the core.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <system_error>
+
+#include "context/context.hpp"
+#include "context/struct_size.hpp"
+
+namespace liblock::capi {
+
+constexpr size_t kKeyMax = 512;
+constexpr size_t kKeysMax = 1'024;
+constexpr size_t kValueMax = 4'096;
+
+inline liblock_status raw(Status status) { return static_cast<liblock_status>(status); }
+
+// Runs body, which returns a Status, and turns what it throws into one.
+template <typename Body>
+liblock_status guarded(Body &&body) noexcept {
+  try {
+    return raw(body());
+  } catch (const std::bad_alloc &) {
+    return LIBLOCK_NO_MEMORY;
+  } catch (...) {
+    return LIBLOCK_INTERNAL;
+  }
+}
+
+inline bool result_is_usable(const liblock_result *result) {
+  return result == nullptr || (result->struct_size >= sizeof(liblock_result) && result->struct_size <= 65'536);
+}
+
+// Fills in a result; message: cause and cure, else the status' own text.
+void fill_result(liblock_result *result, const Outcome &outcome);
+inline liblock_status finish(liblock_result *result, const Outcome &outcome) {
+  if (result != nullptr) fill_result(result, outcome);
+  return raw(outcome.status);
+}
+
+// The same for calls whose result carries no more than a status. body(Outcome &) may add to the outcome.
+template <typename Body>
+liblock_status guarded_result(liblock_result *result, Body &&body) noexcept {
+  if (!result_is_usable(result)) return LIBLOCK_INVALID_ARGUMENT;
+  Outcome outcome;
+  const liblock_status status = guarded([&] {
+    outcome.status = body(outcome);
+    return outcome.status;
+  });
+  outcome.status = static_cast<Status>(status);
+  return finish(result, outcome);
+}
+
+inline bool key_is_valid(const void *key, size_t size) { return key != nullptr && size >= 1 && size <= kKeyMax; }
+inline Bytes bytes(const void *data, size_t size) { return {static_cast<const char *>(data), size}; }
+
+// The context behind the handle, when it is open.
+inline Status usable(const liblock_context *context) {
+  return context == nullptr ? Status::INVALID_ARGUMENT : context->rep->state();
+}
+
+// Checked copies of a caller's array of keys.
+inline Status read_keys(const liblock_bytes *keys, size_t count, std::vector<Bytes> &out) {
+  if (keys == nullptr || count == 0 || count > kKeysMax) return Status::INVALID_ARGUMENT;
+  out.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    if (!key_is_valid(keys[i].data, keys[i].size)) return Status::INVALID_ARGUMENT;
+    out.push_back(bytes(keys[i].data, keys[i].size));
+  }
+  return Status::OK;
+}
+
+// As snprintf: what fits, a NUL, and the size needed.
+inline Status copy_text(const std::string &text, char *buffer, size_t size, size_t *needed) {
+  if (buffer == nullptr && size != 0) return Status::INVALID_ARGUMENT;
+  if (needed != nullptr) *needed = text.size();
+  if (size == 0) return Status::OK;
+  const size_t copied = std::min(text.size(), size - 1);
+  std::memcpy(buffer, text.data(), copied);
+  buffer[copied] = '\0';
+  return Status::OK;
+}
+
+// kNever for -1; false for what is neither that nor a duration.
+inline bool read_wait(int64_t wait_ms, Nanos &wait) {
+  wait = wait_ms == -1 ? kNever : nanos_from_ms(wait_ms);
+  return wait_ms >= -1;
+}
+
+}  // namespace liblock::capi

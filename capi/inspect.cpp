@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// Looking at keys: questions, snapshots, listings, waits for a change.
+#include "boundary.hpp"
+
+using namespace liblock;
+using namespace liblock::capi;
+
+struct liblock_info {
+  std::unique_ptr<KeyInfo> rep;
+};
+
+struct liblock_cursor {
+  std::shared_ptr<Context> context;
+  bool queues = false;
+  std::string prefix;
+  uint32_t part = 0;
+  size_t next = 0;
+  std::vector<std::unique_ptr<KeyInfo>> found;
+};
+
+namespace {
+
+template <typename Question>
+liblock_status ask(liblock_context *context, const void *key, size_t key_size, int32_t *answer, Question question) {
+  if (answer == nullptr) return LIBLOCK_INVALID_ARGUMENT;
+  *answer = 0;
+  return guarded([&] {
+    if (const Status status = usable(context); status != Status::OK) return status;
+    if (!key_is_valid(key, key_size)) return Status::INVALID_ARGUMENT;
+    *answer = question(context->rep->engine(), bytes(key, key_size)) ? 1 : 0;
+    return Status::OK;
+  });
+}
+
+liblock_status inspect(liblock_context *context, const void *key, size_t key_size, bool queue, liblock_info **info,
+                       liblock_result *result) {
+  if (info != nullptr) *info = nullptr;
+  return guarded_result(result, [&](Outcome &) {
+    if (const Status status = usable(context); status != Status::OK) return status;
+    if (info == nullptr || !key_is_valid(key, key_size)) return Status::INVALID_ARGUMENT;
+    auto seen = context->rep->engine().inspect(bytes(key, key_size), queue);
+    if (seen == nullptr || (!queue && !seen->is_held)) return Status::NOT_HELD;
+    *info = new liblock_info{std::move(seen)};
+    return Status::OK;
+  });
+}
+
+liblock_status list(liblock_context *context, const liblock_list_options *options, bool queues,
+                    liblock_cursor **cursor, liblock_result *result) {
+  if (cursor != nullptr) *cursor = nullptr;
+  return guarded_result(result, [&](Outcome &) {
+    if (const Status status = usable(context); status != Status::OK) return status;
+    if (cursor == nullptr) return Status::INVALID_ARGUMENT;
+    liblock_list_options known{};
+    if (options != nullptr) {
+      if (const Status status = read_struct(options, known); status != Status::OK) return status;
+    }
+    if (known.key_prefix_size > kKeyMax || (known.key_prefix == nullptr && known.key_prefix_size != 0)) {
+      return Status::INVALID_ARGUMENT;
+    }
+    auto made = std::make_unique<liblock_cursor>();
+    made->context = context->rep;
+    made->queues = queues;
+    made->prefix.assign(bytes(known.key_prefix, known.key_prefix_size));
+    *cursor = made.release();
+    return Status::OK;
+  });
+}
+
+template <typename T>
+T get(const liblock_info *info, T KeyInfo::*field, T otherwise) {
+  return info == nullptr ? otherwise : (*info->rep).*field;
+}
+
+const void *text(const liblock_info *info, std::string KeyInfo::*field, size_t *size) {
+  if (size != nullptr) *size = info == nullptr ? 0 : ((*info->rep).*field).size();
+  return info == nullptr ? nullptr : ((*info->rep).*field).data();
+}
+
+const WaiterInfo *waiter_at(const liblock_info *info, size_t index) {
+  return info == nullptr || index >= info->rep->waiters.size() ? nullptr : &info->rep->waiters[index];
+}
+
+}  // namespace
+
+liblock_status liblock_is_locked(liblock_context *context, const void *key, size_t key_size, int32_t *locked) {
+  return ask(context, key, key_size, locked, [](Engine &engine, Bytes k) { return engine.is_locked(k); });
+}
+liblock_status liblock_is_queued(liblock_context *context, const void *key, size_t key_size, int32_t *queued) {
+  return ask(context, key, key_size, queued, [](Engine &engine, Bytes k) { return engine.is_queued(k); });
+}
+liblock_status liblock_inspect(liblock_context *context, const void *key, size_t key_size, liblock_info **info,
+                               liblock_result *result) {
+  return inspect(context, key, key_size, false, info, result);
+}
+liblock_status liblock_inspect_queue(liblock_context *context, const void *key, size_t key_size, liblock_info **info,
+                                     liblock_result *result) {
+  return inspect(context, key, key_size, true, info, result);
+}
+
+const void *liblock_info_key(const liblock_info *info, size_t *size) { return text(info, &KeyInfo::key, size); }
+const void *liblock_info_owner(const liblock_info *info, size_t *size) { return text(info, &KeyInfo::owner, size); }
+const void *liblock_info_instance(const liblock_info *info, size_t *size) {
+  return text(info, &KeyInfo::instance, size);
+}
+const void *liblock_info_value(const liblock_info *info, size_t *size) { return text(info, &KeyInfo::value, size); }
+int32_t liblock_info_is_global(const liblock_info *info) { return get(info, &KeyInfo::is_global, false); }
+int32_t liblock_info_is_held(const liblock_info *info) { return get(info, &KeyInfo::is_held, false); }
+int32_t liblock_info_is_zombie(const liblock_info *info) { return get(info, &KeyInfo::is_zombie, false); }
+uint64_t liblock_info_token(const liblock_info *info) { return get(info, &KeyInfo::token, uint64_t{0}); }
+int64_t liblock_info_remaining_ms(const liblock_info *info) { return get(info, &KeyInfo::remaining_ms, int64_t{-1}); }
+uint32_t liblock_info_hold_count(const liblock_info *info) { return get(info, &KeyInfo::hold_count, 0u); }
+
+size_t liblock_info_metadata_count(const liblock_info *info) { return info == nullptr ? 0 : info->rep->metadata.size(); }
+liblock_status liblock_info_metadata_at(const liblock_info *info, size_t index, liblock_metadata *out) {
+  if (info == nullptr || out == nullptr || index >= info->rep->metadata.size()) return LIBLOCK_INVALID_ARGUMENT;
+  const auto &[name, value] = info->rep->metadata[index];
+  *out = {{name.data(), name.size()}, {value.data(), value.size()}};
+  return LIBLOCK_OK;
+}
+
+size_t liblock_info_waiter_count(const liblock_info *info) { return info == nullptr ? 0 : info->rep->waiters.size(); }
+const void *liblock_info_waiter_owner(const liblock_info *info, size_t index, size_t *size) {
+  const WaiterInfo *waiter = waiter_at(info, index);
+  if (size != nullptr) *size = waiter == nullptr ? 0 : waiter->owner.size();
+  return waiter == nullptr ? nullptr : waiter->owner.data();
+}
+int64_t liblock_info_waiter_waited_ms(const liblock_info *info, size_t index) {
+  const WaiterInfo *waiter = waiter_at(info, index);
+  return waiter == nullptr ? -1 : waiter->waited_ms;
+}
+int32_t liblock_info_waiter_order(const liblock_info *info, size_t index) {
+  const WaiterInfo *waiter = waiter_at(info, index);
+  return waiter == nullptr ? -1 : waiter->order;
+}
+int32_t liblock_info_waiter_priority(const liblock_info *info, size_t index) {
+  const WaiterInfo *waiter = waiter_at(info, index);
+  return waiter == nullptr ? 0 : waiter->priority;
+}
+void liblock_info_free(liblock_info *info) { delete info; }
+
+void liblock_list_options_init(liblock_list_options *options, size_t struct_size) {
+  liblock_list_options defaults{};
+  init_struct(options, struct_size, defaults);
+}
+liblock_status liblock_list_locks(liblock_context *context, const liblock_list_options *options,
+                                  liblock_cursor **cursor, liblock_result *result) {
+  return list(context, options, false, cursor, result);
+}
+liblock_status liblock_list_queues(liblock_context *context, const liblock_list_options *options,
+                                   liblock_cursor **cursor, liblock_result *result) {
+  return list(context, options, true, cursor, result);
+}
+
+liblock_status liblock_cursor_next(liblock_cursor *cursor, liblock_info **info) {
+  if (info == nullptr) return LIBLOCK_INVALID_ARGUMENT;
+  *info = nullptr;
+  if (cursor == nullptr) return LIBLOCK_INVALID_ARGUMENT;
+  return guarded([&] {
+    if (const Status status = cursor->context->state(); status != Status::OK) return status;
+    while (cursor->next == cursor->found.size()) {
+      cursor->found.clear();
+      cursor->next = 0;
+      Engine &engine = cursor->context->engine();
+      if (!engine.list_part(cursor->part, cursor->queues, cursor->prefix, cursor->found)) return Status::OK;
+      ++cursor->part;
+    }
+    *info = new liblock_info{std::move(cursor->found[cursor->next])};
+    ++cursor->next;
+    return Status::OK;
+  });
+}
+void liblock_cursor_free(liblock_cursor *cursor) {
+  if (cursor != nullptr && !cursor->context->forked()) delete cursor;
+}
+
+liblock_status liblock_wait_held(liblock_context *context, const void *key, size_t key_size, int64_t wait_ms,
+                                 liblock_result *result) {
+  return guarded_result(result, [&](Outcome &outcome) {
+    Nanos wait;
+    if (context == nullptr || !key_is_valid(key, key_size) || !read_wait(wait_ms, wait)) {
+      return Status::INVALID_ARGUMENT;
+    }
+    return context->rep->wait(outcome, wait,
+                              [&] { return context->rep->engine().wait_held(bytes(key, key_size), wait); });
+  });
+}
+liblock_status liblock_wait_released(liblock_context *context, const void *key, size_t key_size, int64_t wait_ms,
+                                     liblock_result *result) {
+  return guarded_result(result, [&](Outcome &outcome) {
+    Nanos wait;
+    if (context == nullptr || !key_is_valid(key, key_size) || !read_wait(wait_ms, wait)) {
+      return Status::INVALID_ARGUMENT;
+    }
+    return context->rep->wait(outcome, wait,
+                              [&] { return context->rep->engine().wait_released(bytes(key, key_size), wait); });
+  });
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Owners.
+#include "boundary.hpp"
+
+using namespace liblock;
+using namespace liblock::capi;
+
+liblock_status liblock_owner_open(liblock_context *context, const void *name, size_t name_size, liblock_owner **owner,
+                                  liblock_result *result) {
+  if (owner != nullptr) *owner = nullptr;
+  return guarded_result(result, [&](Outcome &outcome) {
+    if (owner == nullptr || name_size > 255 || (name == nullptr && name_size != 0)) {
+      outcome.message = "owner is NULL, or the name is longer than 255 bytes";
+      return Status::INVALID_ARGUMENT;
+    }
+    if (const Status status = usable(context); status != Status::OK) return status;
+    auto opened = std::make_unique<liblock_owner>();
+    opened->context = context->rep;
+    opened->rep = context->rep->engine().make_owner(bytes(name, name_size));
+    *owner = opened.release();
+    return Status::OK;
+  });
+}
+
+liblock_status liblock_owner_close(liblock_owner *owner) {
+  if (owner == nullptr) return LIBLOCK_OK;
+  if (owner == LIBLOCK_OWNER_THREAD) return LIBLOCK_INVALID_ARGUMENT;
+  return guarded([&] {
+    // A closed context has closed its owners, a forked one has none.
+    if (owner->context->state() == Status::OK) owner->context->engine().close_owner(*owner->rep);
+    return Status::OK;
+  });
+}
+
+void liblock_owner_free(liblock_owner *owner) {
+  if (owner == nullptr || owner == LIBLOCK_OWNER_THREAD || owner->context->forked()) return;
+  const liblock_status status = liblock_owner_close(owner);
+  static_cast<void>(status);
+  delete owner;
+}
+
+liblock_status liblock_owner_id(liblock_context *context, const liblock_owner *owner, char *buffer, size_t size,
+                                size_t *needed) {
+  return guarded([&] {
+    if (const Status status = usable(context); status != Status::OK) return status;
+    if (owner == nullptr) return Status::INVALID_ARGUMENT;
+    if (owner == LIBLOCK_OWNER_THREAD) return copy_text(context->rep->thread_owner()->id(), buffer, size, needed);
+    if (owner->context != context->rep) return Status::INVALID_ARGUMENT;
+    return copy_text(owner->rep->id(), buffer, size, needed);
+  });
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// See completions.hpp. The eventfd is readable exactly while entries_ is not empty.
+#include "context/completions.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+namespace liblock {
+
+Completions::Completions(size_t capacity) : capacity_(capacity), fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+}
+
+Completions::~Completions() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void Completions::close_fd_after_fork() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Status Completions::reserve() {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return Status::CLOSED;
+  if (entries_.size() + reserved_ >= capacity_) return Status::LIMIT;
+  ++reserved_;
+  return Status::OK;
+}
+
+void Completions::unreserve() {
+  const std::lock_guard lock(mutex_);
+  --reserved_;
+  if (closed_) changed_.notify_all();
+}
+
+void Completions::put_locked(const liblock_completion &completion) {
+  entries_.push_back(completion);
+  if (entries_.size() == 1) {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(fd_, &one, sizeof one);
+  }
+  changed_.notify_one();
+}
+
+bool Completions::put_reserved(const liblock_completion &completion) {
+  const std::lock_guard lock(mutex_);
+  --reserved_;
+  if (abandoned_) return false;
+  put_locked(completion);
+  if (closed_) changed_.notify_all();
+  return true;
+}
+
+bool Completions::put_notice(const liblock_completion &completion) {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || entries_.size() + reserved_ >= capacity_) {
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  put_locked(completion);
+  return true;
+}
+
+Status Completions::next(Nanos wait, liblock_completion &completion) {
+  std::unique_lock lock(mutex_);
+  const auto ready = [this] { return !entries_.empty() || (closed_ && reserved_ == 0); };
+  if (wait >= kNever / 4) {
+    changed_.wait(lock, ready);
+  } else if (!changed_.wait_for(lock, std::chrono::nanoseconds(wait), ready)) {
+    return Status::TIMEOUT;
+  }
+  if (entries_.empty()) return Status::CLOSED;
+  completion = entries_.front();
+  entries_.pop_front();
+  if (entries_.empty()) {
+    uint64_t count;
+    [[maybe_unused]] const ssize_t emptied = read(fd_, &count, sizeof count);
+  }
+  return Status::OK;
+}
+
+void Completions::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  changed_.notify_all();
+}
+
+void Completions::abandon(const std::function<void(const liblock_completion &)> &unread) {
+  std::deque<liblock_completion> left;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = abandoned_ = true;
+    left.swap(entries_);
+    changed_.notify_all();
+  }
+  for (const liblock_completion &completion : left) unread(completion);
+}
+
+}  // namespace liblock

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// An opened context: checks what the caller gave, wires engine and runtime, and knows what is still under way.
+//
+//   state     calls answer   entered
+//   Open      as they do     by open
+//   Closed    CLOSED         by close, once; waits then end, and locks are given back or left
+//   Forked    FORKED         in the child of a fork: nothing of it is touched again
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "context/completions.hpp"
+#include "context/options.hpp"
+#include "context/request_table.hpp"
+#include "engine/engine.hpp"
+#include "runtime/loop_runtime.hpp"
+
+namespace liblock {
+
+// How a call ended, for liblock_result.
+struct Outcome {
+  Status status = Status::OK;
+  Grant grant;
+  Nanos waited = 0;
+  std::string message;  // more than the status' own text
+};
+
+class Context : public std::enable_shared_from_this<Context> {
+ public:
+  enum class State : uint8_t { Open, Closed, Forked };
+
+  static Status open(const char *url, const liblock_context_options *options, std::shared_ptr<Context> &context,
+                     bool &fresh, std::string &message);
+  explicit Context(ContextOptions options);
+  ~Context();
+
+  Status state() const {
+    const State s = state_.load(std::memory_order_acquire);
+    return s == State::Open ? Status::OK : s == State::Closed ? Status::CLOSED : Status::FORKED;
+  }
+  bool forked() const { return state_.load() == State::Forked; }
+  void mark_forked() { state_.store(State::Forked); }
+  const std::string &instance_id() const { return instance_id_; }
+  const ContextOptions &options() const { return options_; }
+  Engine &engine() { return *engine_; }
+  Random &random() { return random_; }
+  // OK, or WOULD_DEADLOCK on the callback thread and on the caller's loop thread.
+  Status may_block() const;
+
+  // acquire.cpp. keys empty: the global lock.
+  Status acquire_fast(Bytes key, const liblock_acquire_options *options, bool try_once, Grant &grant, bool &done);
+  Outcome acquire(std::span<const Bytes> keys, const liblock_acquire_options *options, bool try_once);
+  Status submit(std::span<const Bytes> keys, const liblock_acquire_options *options, liblock_callback callback,
+                void *user_data, liblock_request *request);
+  Status cancel(liblock_request request);
+
+  std::shared_ptr<Owner> thread_owner();
+  std::shared_ptr<Runtime> runtime();
+  RequestTable &requests() { return requests_; }
+
+  // A call that waits in the engine: close() returns after the last of them.
+  class Waiting {
+   public:
+    explicit Waiting(Context &context) : context_(context) { context_.waiting_.fetch_add(1); }
+    ~Waiting();
+    Waiting(const Waiting &) = delete;
+    Waiting &operator=(const Waiting &) = delete;
+
+   private:
+    Context &context_;
+  };
+
+  // Runs a wait of the engine where waiting is allowed; wait 0 only looks.
+  template <typename Body>
+  Status wait(Outcome &outcome, Nanos wait, Body body) {
+    if (const Status status = state(); status != Status::OK) return status;
+    if (wait != 0 && may_block() != Status::OK) return Status::WOULD_DEADLOCK;
+    const Waiting waiting(*this);
+    const Nanos began_at = engine_->clock().now();
+    const Status status = body();
+    outcome.waited = engine_->clock().now() - began_at;
+    return status;
+  }
+
+  Status close();
+  Status close_async(liblock_callback callback, void *user_data);
+
+  void add_completions(const std::shared_ptr<Completions> &completions);
+  uint64_t dropped_notices();
+  void close_descriptors_after_fork();
+
+ private:
+  friend class ContextRequest;
+  void end_everything();
+  Status prepare(const liblock_acquire_options *options, AcquireParams &params, std::shared_ptr<Owner> &owner,
+                 std::string &message);
+
+  const ContextOptions options_;
+  Random random_;
+  const std::string instance_id_;
+  std::atomic<State> state_{State::Open};
+  std::unique_ptr<Engine> engine_;
+  RequestTable requests_;
+  std::shared_ptr<LoopRuntime> loop_;  // the caller's loop, else null
+  std::atomic<uint64_t> waiting_{0};
+  std::mutex mutex_;                   // guards completions_, and waiting for waiting_ == 0
+  std::condition_variable left_;
+  std::vector<std::weak_ptr<Completions>> completions_;
+};
+
+}  // namespace liblock
+
+// What the public handles point to. The strong reference goes with free(); pending calls keep their own.
+struct liblock_context {
+  std::shared_ptr<liblock::Context> rep;
+};
+struct liblock_owner {
+  std::shared_ptr<liblock::Context> context;
+  std::shared_ptr<liblock::Owner> rep;
+};
+struct liblock_completions {
+  std::shared_ptr<liblock::Context> context;
+  std::shared_ptr<liblock::Completions> rep;
+};

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// What fork() leaves in the child: contexts that answer FORKED, no descriptor of ours, and a clean start for whoever
+// opens a context there. Noticed by pthread_atfork, so that no call has to ask for its process.
+#pragma once
+
+namespace liblock {
+
+class Context;
+
+// Installs the handlers, once per process.
+void watch_forks();
+void register_context(Context *context);
+void unregister_context(Context *context);
+
+}  // namespace liblock

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// See options.hpp. Every range stands once, in a table, from which both the check and its explanation follow.
+#include "context/options.hpp"
+
+#include "context/struct_size.hpp"
+
+namespace liblock {
+
+namespace {
+
+struct Range {
+  const char *name;
+  int64_t value;
+  int64_t least;
+  int64_t most;
+  bool has_default;  // LIBLOCK_DEFAULT is allowed
+
+  bool holds() const { return (value >= least && value <= most) || (has_default && value == LIBLOCK_DEFAULT); }
+  std::string text() const {
+    return std::string(name) + " is " + std::to_string(value) + "; use " + std::to_string(least) + " to " +
+           (most == INT64_MAX ? "INT64_MAX" : std::to_string(most)) + (has_default ? ", or LIBLOCK_DEFAULT" : "");
+  }
+};
+
+int64_t or_default(int64_t value, int64_t fallback) { return value == LIBLOCK_DEFAULT ? fallback : value; }
+
+constexpr int64_t kSizeMax = 4'096;
+constexpr int64_t kMetadataMax = 64;
+
+template <typename Visit>
+void visit_ranges(const liblock_acquire_options &o, Visit visit) {
+  visit({"wait_ms", o.wait_ms, -1, INT64_MAX, true});
+  visit({"retries", o.retries, -1, INT64_MAX, true});
+  visit({"retry_interval_ms", o.retry_interval_ms, 0, INT64_MAX, true});
+  visit({"retry_jitter_ms", o.retry_jitter_ms, 0, INT64_MAX, true});
+  visit({"backoff", o.backoff, 0, 2, false});
+  visit({"backoff_base", o.backoff_base, 2, 1'000, false});
+  visit({"backoff_step_ms", o.backoff_step_ms, 0, INT64_MAX, true});
+  visit({"backoff_cap_ms", o.backoff_cap_ms, 0, INT64_MAX, true});
+  visit({"order", o.order, 0, 3, false});
+  visit({"priority", o.priority, -1'000'000, 1'000'000, false});
+  visit({"age_step_ms", o.age_step_ms, 1, 86'400'000, true});
+  visit({"on_conflict", o.on_conflict, 0, 3, false});
+  visit({"on_deadlock", o.on_deadlock, 0, 2, false});
+  visit({"renew", o.renew, 0, 1, false});
+  visit({"min_remaining_ms", o.min_remaining_ms, 0, INT64_MAX, true});
+  visit({"value_size", static_cast<int64_t>(o.value_size), 0, kSizeMax, false});
+  visit({"metadata_count", static_cast<int64_t>(o.metadata_count), 0, kMetadataMax, false});
+}
+
+bool is_off_or_positive(int64_t value) { return value == LIBLOCK_DEFAULT || value == -1 || value > 0; }
+
+// What does not fit into a table of ranges; nullptr when all is well.
+const char *contradiction_of(const liblock_acquire_options &o) {
+  if (!is_off_or_positive(o.queue_ttl_ms)) return "queue_ttl_ms must be 1 or more, or -1 for never";
+  if (!is_off_or_positive(o.max_hold_ms)) return "max_hold_ms must be 1 or more, or -1 for none";
+  if (o.renew == 1 && o.ttl_ms <= 0) return "renew needs a ttl_ms of 1 or more: there is no lease to renew otherwise";
+  if (o.ttl_ms > 0 && o.min_remaining_ms > o.ttl_ms) return "min_remaining_ms is more than ttl_ms: no grant could pass";
+  if (o.value == nullptr && o.value_size != 0) return "value is NULL but value_size is not 0";
+  if (o.metadata == nullptr && o.metadata_count != 0) return "metadata is NULL but metadata_count is not 0";
+  size_t size = 0;
+  for (size_t i = 0; i < o.metadata_count; ++i) {
+    const liblock_metadata &m = o.metadata[i];
+    if (m.name.data == nullptr || m.name.size == 0) return "a metadata name is empty";
+    if (m.value.data == nullptr && m.value.size != 0) return "a metadata value is NULL but its size is not 0";
+    if (m.name.size > kSizeMax || m.value.size > kSizeMax) return "metadata is larger than 4,096 bytes in all";
+    size += m.name.size + m.value.size;
+  }
+  return size > kSizeMax ? "metadata is larger than 4,096 bytes in all" : nullptr;
+}
+
+}  // namespace
+
+liblock_context_options default_context_options() {
+  liblock_context_options o{};
+  o.struct_size = sizeof o;
+  o.cleanup_interval_ms = o.cleanup_batch_size = o.max_ttl_ms = o.deadlock_detection = o.deadlock_delay_ms =
+      o.locks_max = o.waiters_max = o.requests_max = LIBLOCK_DEFAULT;
+  return o;
+}
+
+liblock_acquire_options default_acquire_options() {
+  liblock_acquire_options o{};
+  o.struct_size = sizeof o;
+  o.ttl_ms = o.wait_ms = o.retries = o.retry_interval_ms = o.retry_jitter_ms = o.backoff_step_ms = o.backoff_cap_ms =
+      o.age_step_ms = o.queue_ttl_ms = o.max_hold_ms = o.min_remaining_ms = LIBLOCK_DEFAULT;
+  o.backoff_base = 2;
+  return o;
+}
+
+Status read_context_options(const liblock_context_options *given, ContextOptions &options, std::string &message) {
+  liblock_context_options o = default_context_options();
+  if (given != nullptr) {
+    const Status status = read_struct(given, o);
+    if (status != Status::OK) {
+      message = status == Status::UNSUPPORTED ? "options come from a newer header and ask for something unknown"
+                                              : "options.struct_size is not set; use liblock_context_options_init";
+      return status;
+    }
+  }
+  const Range ranges[] = {
+      {"prefix_size", static_cast<int64_t>(o.prefix_size), 0, 256, false},
+      {"cleanup_interval_ms", o.cleanup_interval_ms == -1 ? 1 : o.cleanup_interval_ms, 1, INT64_MAX, true},
+      {"cleanup_batch_size", o.cleanup_batch_size, 1, 65'536, true},
+      {"max_ttl_ms", o.max_ttl_ms, 1, INT64_MAX, true},
+      {"deadlock_detection", o.deadlock_detection, 0, 1, true},
+      {"deadlock_delay_ms", o.deadlock_delay_ms, 0, INT64_MAX, true},
+      {"locks_max", o.locks_max, 1, 67'108'864, true},
+      {"waiters_max", o.waiters_max, 0, 16'777'216, true},
+      {"requests_max", o.requests_max, 0, 16'777'216, true},
+      {"on_close", o.on_close, 0, 1, false},
+      {"reserved", o.reserved, 0, 0, false},
+  };
+  for (const Range &range : ranges) {
+    if (range.holds()) continue;
+    message = range.text();
+    return Status::INVALID_ARGUMENT;
+  }
+  TableOptions &t = options.table;
+  if (o.prefix != nullptr) t.prefix.assign(static_cast<const char *>(o.prefix), o.prefix_size);
+  t.cleanup_interval_ms = or_default(o.cleanup_interval_ms, t.cleanup_interval_ms);
+  t.cleanup_batch_size = or_default(o.cleanup_batch_size, t.cleanup_batch_size);
+  t.max_ttl_ms = or_default(o.max_ttl_ms, t.max_ttl_ms);
+  t.deadlock_detection = or_default(o.deadlock_detection, 1) == 1;
+  t.deadlock_delay_ms = or_default(o.deadlock_delay_ms, t.deadlock_delay_ms);
+  t.locks_max = or_default(o.locks_max, t.locks_max);
+  t.waiters_max = or_default(o.waiters_max, t.waiters_max);
+  options.requests_max = or_default(o.requests_max, options.requests_max);
+  options.uv_loop = o.uv_loop;
+  options.on_open = o.on_open;
+  options.on_open_user_data = o.on_open_user_data;
+  options.leave_on_close = o.on_close == LIBLOCK_ON_CLOSE_LEAVE;
+  return Status::OK;
+}
+
+Status check_acquire_options(const liblock_acquire_options &o, int64_t max_ttl_ms) {
+  if (o.mode != LIBLOCK_MODE_EXCLUSIVE) return Status::UNSUPPORTED;
+  bool fine = ttl_is_valid(o.ttl_ms, max_ttl_ms);
+  visit_ranges(o, [&fine](const Range &range) { fine = fine && range.holds(); });
+  return fine && contradiction_of(o) == nullptr ? Status::OK : Status::INVALID_ARGUMENT;
+}
+
+std::string explain_acquire_options(const liblock_acquire_options &o, int64_t max_ttl_ms) {
+  if (o.mode != LIBLOCK_MODE_EXCLUSIVE) return "mode is not EXCLUSIVE; shared locks are not in this version";
+  if (!ttl_is_valid(o.ttl_ms, max_ttl_ms)) {
+    return "ttl_ms is " + std::to_string(o.ttl_ms) + "; use 1 to max_ttl_ms (" + std::to_string(max_ttl_ms) +
+           "), LIBLOCK_TTL_AUTO or LIBLOCK_TTL_NONE";
+  }
+  std::string message;
+  visit_ranges(o, [&message](const Range &range) {
+    if (message.empty() && !range.holds()) message = range.text();
+  });
+  if (message.empty()) {
+    if (const char *contradiction = contradiction_of(o); contradiction != nullptr) message = contradiction;
+  }
+  return message;
+}
+
+AcquireParams acquire_params(const liblock_acquire_options &o) {
+  AcquireParams p;
+  p.ttl = ttl_of(o.ttl_ms);
+  p.wait = o.wait_ms < 0 ? kNever : nanos_from_ms(o.wait_ms);
+  RetryPolicy &r = p.retry;
+  r.retries_max = or_default(o.retries, -1);
+  r.interval_ms = or_default(o.retry_interval_ms, r.interval_ms);
+  r.jitter_ms = or_default(o.retry_jitter_ms, r.interval_ms);
+  r.step_ms = or_default(o.backoff_step_ms, r.interval_ms);
+  r.cap_ms = or_default(o.backoff_cap_ms, r.cap_ms);
+  r.base = o.backoff_base;
+  r.backoff = static_cast<RetryPolicy::Backoff>(o.backoff);
+  r.callback = o.backoff_callback;
+  r.user_data = o.backoff_user_data;
+  p.order = o.order;
+  p.priority = o.priority;
+  p.age_step = nanos_from_ms(or_default(o.age_step_ms, 1'000));
+  p.queue_ttl = o.queue_ttl_ms > 0 ? nanos_from_ms(o.queue_ttl_ms) : kNever;
+  p.on_conflict = o.on_conflict;
+  p.on_deadlock = o.on_deadlock;
+  p.renew = o.renew == 1;
+  p.max_hold = o.max_hold_ms > 0 ? nanos_from_ms(o.max_hold_ms) : kNever;
+  p.min_remaining = nanos_from_ms(or_default(o.min_remaining_ms, 0));
+  p.value = Bytes(static_cast<const char *>(o.value), o.value_size);
+  p.metadata = {o.metadata, o.metadata_count};
+  p.on_lost = o.on_lost;
+  p.on_lost_user_data = o.on_lost_user_data;
+  return p;
+}
+
+}  // namespace liblock

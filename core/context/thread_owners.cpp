@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// See thread_owners.hpp. A thread keeps weak references to contexts: a context that was freed has closed its owners.
+#include "context/thread_owners.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "context/context.hpp"
+
+namespace liblock {
+
+namespace {
+
+struct ThreadOwner {
+  const Context *key;  // only compared
+  std::weak_ptr<Context> context;
+  std::shared_ptr<Owner> owner;
+};
+
+struct ThreadOwners {
+  std::vector<ThreadOwner> all;
+
+  ~ThreadOwners() {
+    for (ThreadOwner &t : all) {
+      const std::shared_ptr<Context> context = t.context.lock();
+      if (context != nullptr && context->state() == Status::OK) context->engine().close_owner(*t.owner);
+    }
+  }
+};
+
+thread_local ThreadOwners thread_owners;
+
+}  // namespace
+
+std::shared_ptr<Owner> owner_of_this_thread(Context &context) {
+  auto &all = thread_owners.all;
+  for (const ThreadOwner &t : all) {
+    if (t.key == &context && !t.context.expired()) return t.owner;
+  }
+  std::erase_if(all, [](const ThreadOwner &t) { return t.context.expired(); });
+  std::shared_ptr<Owner> owner = context.engine().make_owner("thread");
+  all.push_back({&context, context.weak_from_this(), owner});
+  return owner;
+}
+
+}  // namespace liblock

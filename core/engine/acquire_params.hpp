@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// The options of one acquire after they were checked: durations instead of milliseconds, no defaults left to find.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "base/hash.hpp"
+#include "base/status.hpp"
+#include "lease/retry_policy.hpp"
+
+namespace liblock {
+
+// Where ends of requests and losses go besides callbacks. put() never waits and may be called under no lock of ours.
+class CompletionSink {
+ public:
+  virtual ~CompletionSink() = default;
+  // A notice that finds the queue full is dropped and counted there; false says so.
+  virtual bool put_notice(const liblock_completion &completion) = 0;
+};
+
+class Runtime;
+
+struct AcquireParams {
+  Nanos ttl = kNever;   // kNever: no expiry
+  Nanos wait = kNever;  // 0: one attempt
+  RetryPolicy retry;
+  int32_t order = LIBLOCK_ORDER_FIFO;
+  int32_t priority = 0;
+  Nanos age_step = 1'000 * kMillisecond;
+  Nanos queue_ttl = kNever;
+  int32_t on_conflict = LIBLOCK_ON_CONFLICT_REENTER;
+  int32_t on_deadlock = LIBLOCK_ON_DEADLOCK_FAIL_SELF;
+  bool renew = false;
+  Nanos max_hold = kNever;
+  Nanos min_remaining = 0;
+  Bytes value;
+  std::span<const liblock_metadata> metadata;
+  liblock_callback on_lost = nullptr;
+  void *on_lost_user_data = nullptr;
+  std::shared_ptr<CompletionSink> losses;  // where a loss is reported besides on_lost
+  std::shared_ptr<Runtime> runtime;        // set when there is something to renew or to report
+
+  bool tries_once() const { return wait == 0 || retry.retries_max == 0; }
+  // Something must be remembered beyond what the entry of a key has room for.
+  bool needs_record() const {
+    return renew || on_lost != nullptr || losses != nullptr || !value.empty() || !metadata.empty() || max_hold != kNever;
+  }
+};
+
+// How an acquire ended.
+struct Grant {
+  Status status = Status::INTERNAL;
+  uint64_t handle = 0;
+  uint64_t token = 0;
+  uint32_t attempts = 1;
+  uint32_t flags = 0;
+  uint32_t hold_count = 0;
+  Nanos remaining = kNever;
+  int64_t queue_position = -1;
+  int64_t queue_length = -1;
+};
+
+}  // namespace liblock

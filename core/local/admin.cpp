@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// Ending holds and waits of others: administration, and owners and instances that close. A holder that loses its lock
+// this way is told LOST; one that closes gives its locks back as by release.
+#include <algorithm>
+#include <vector>
+
+#include "local/lease_timer.hpp"
+#include "local/shard_locks.hpp"
+
+namespace liblock {
+
+Status LockTable::release_keys(LocalOwner &owner, std::span<const Bytes> keys) {
+  std::vector<Bytes> wanted(keys.begin(), keys.end());
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  std::vector<uint32_t> shards;
+  for (const Bytes key : wanted) shards.push_back(position_of(key).shard);
+  std::sort(shards.begin(), shards.end());
+  shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
+  std::vector<KeyRef *> refs;
+  std::vector<Handle> emptied;
+  refs.reserve(wanted.size());
+  emptied.reserve(wanted.size());
+  Status status = Status::OK;
+  {
+    Deferred deferred(*this);
+    for (const uint32_t shard : shards) shards_[shard].mutex.lock();
+    const Nanos now = clock_.now();
+    for (const Bytes key : wanted) {
+      const Position at = position_of(key);
+      Shard &shard = shards_[at.shard];
+      const uint32_t index = shard.find(at.hash, key);
+      KeyRef *ref = index == kNoEntry || shard.entry(index).owner != &owner ? nullptr : shard.entry(index).refs;
+      while (ref != nullptr && !ref->record->all_held.load()) ref = ref->next;
+      if (ref != nullptr && end_if_overdue(shard, index, now, deferred)) {
+        status = Status::LOST;
+      } else if (ref == nullptr && status == Status::OK) {
+        status = Status::NOT_HELD;
+      }
+      refs.push_back(ref);
+    }
+    for (KeyRef *ref : refs) {
+      if (status != Status::OK) break;
+      if (ref->record->taken.load() == 1) emptied.push_back(ref->record->handle);
+      Shard &shard = shards_[ref->shard];
+      const uint32_t index = ref->index;
+      drop_ref(shard, *ref, deferred);
+      pass_on(shard, index, deferred);
+    }
+    for (const uint32_t shard : shards) shards_[shard].mutex.unlock();
+  }
+  for (const Handle h : emptied) {
+    const Status released = release_record(owner, h);
+    static_cast<void>(released);  // it has no key left to lose; another thread may have released it already
+  }
+  return status;
+}
+
+Status LockTable::force_release(Bytes key, bool drop_queue) {
+  Deferred deferred(*this);
+  const Position at = position_of(key);
+  Shard &shard = shards_[at.shard];
+  const std::lock_guard lock(shard.mutex);
+  uint32_t index = shard.find(at.hash, key);
+  if (index != kNoEntry && end_if_overdue(shard, index, clock_.now(), deferred)) index = shard.find(at.hash, key);
+  if (index == kNoEntry) return Status::NOT_HELD;
+  if (drop_queue) {
+    end_waits_of_entry(shard, index, [](const LocalOwner &) { return true; }, Status::DEQUEUED, deferred);
+  }
+  const bool held = shard.entry(index).held();
+  if (held) lose(shard, index, EndReason::TakenAway, deferred);
+  pass_on(shard, index, deferred);
+  return held ? Status::OK : Status::NOT_HELD;
+}
+
+// The waits for a lock, not those that only watch. The caller passes the key on.
+void LockTable::end_waits_of_entry(Shard &shard, uint32_t index, const Whom &whom, Status status, Deferred &deferred) {
+  WaitQueue *queue = shard.entry(index).queue;
+  if (queue == nullptr) return;
+  for (auto *list : {&queue->strict, &queue->any}) {
+    for (Waiter *w = list->front(); w != nullptr;) {
+      Waiter *next = WaitQueue::Waiters::next(w);
+      if (whom(*w->owner)) {
+        leave_queue(*w, shard);
+        finish(*w, status, deferred);
+      }
+      w = next;
+    }
+  }
+}
+
+// Visits all entries in use, 64 per hold of a shard.
+template <typename Visit>
+void LockTable::for_each_entry(Visit visit) {
+  for (uint32_t number = 0; number < kShards; ++number) {
+    Shard &shard = shards_[number];
+    for (uint32_t index = 0;;) {
+      Deferred deferred(*this);
+      const std::lock_guard lock(shard.mutex);
+      const uint32_t end = std::min(shard.entries_end(), index + kEntriesPerChunk);
+      for (; index < end; ++index) {
+        if (shard.entry(index).state != Entry::State::InUse) continue;
+        visit(shard, index, deferred);
+        after_leaving(shard, index, deferred);
+      }
+      if (index >= shard.entries_end()) break;
+    }
+  }
+}
+
+uint64_t LockTable::clear(const Whom &whom, Status waits_end) {
+  uint64_t cleared = 0;
+  end_global_waits(whom, waits_end);
+  {
+    Deferred deferred(*this);
+    const std::lock_guard lock(global_.mutex);
+    if (!global_.handles.empty() && whom(*global_.owner)) {
+      ++cleared;
+      lose_global(EndReason::TakenAway, deferred);
+    }
+  }
+  for_each_entry([&](Shard &shard, uint32_t index, Deferred &deferred) {
+    end_waits_of_entry(shard, index, whom, waits_end, deferred);
+    if (!shard.entry(index).held() || !whom(*shard.entry(index).owner)) return;
+    ++cleared;
+    lose(shard, index, EndReason::TakenAway, deferred);
+  });
+  return cleared;
+}
+
+void LockTable::end_global_waits(const Whom &whom, Status status) {
+  Deferred deferred(*this);
+  const std::lock_guard lock(global_.mutex);
+  for (auto *list : {&global_.queue.strict, &global_.queue.any}) {
+    for (Waiter *w = list->front(); w != nullptr;) {
+      Waiter *next = WaitQueue::Waiters::next(w);
+      if (whom(*w->owner)) leave_global(*w, status, deferred);
+      w = next;
+    }
+  }
+  while (global_.pending != nullptr && whom(*global_.pending->owner)) leave_global(*global_.pending, status, deferred);
+}
+
+void LockTable::close_owner(LocalOwner &owner) {
+  if (owner.closed.exchange(true)) return;
+  std::vector<Handle> held;
+  {
+    Deferred deferred(*this);
+    const std::lock_guard lock(owner.mutex);
+    for (Record *r = owner.records.front(); r != nullptr; r = List<Record, &Record::owner_links>::next(r)) {
+      if (r->global) {
+        const std::lock_guard global_lock(global_.mutex);
+        if (r->queued != nullptr) leave_global(*r->queued, Status::CLOSED, deferred);
+      } else {
+        const ShardLocks locks(*this, *r);
+        if (r->queued != nullptr) {
+          Waiter &waiter = *r->queued;
+          Shard &shard = shards_[waiter.where.load()];
+          const uint32_t index = waiter.index;
+          leave_queue(waiter, shard);
+          after_leaving(shard, index, deferred);
+          finish(waiter, Status::CLOSED, deferred);
+        }
+      }
+      if (r->all_held.load()) held.push_back(r->handle);
+    }
+  }
+  for (const Handle h : held) {
+    const Status released = release_record(owner, h);
+    static_cast<void>(released);  // LOST is as good an end
+  }
+}
+
+// Its named owners were closed before. Marks first, so that nothing is granted behind the scan.
+void LockTable::close_instance(LocalOwner &unnamed, bool leave) {
+  unnamed.closed.store(true);
+  const void *instance = unnamed.instance();
+  const Whom ours = [instance](const LocalOwner &owner) { return owner.instance() == instance; };
+  end_global_waits(ours, Status::CLOSED);
+  std::vector<Handle> held;
+  {
+    const std::lock_guard lock(global_.mutex);
+    for (const Record *r : global_.handles) {
+      if (!leave && r->owner->instance() == instance) held.push_back(r->handle);
+    }
+  }
+  for_each_entry([&](Shard &shard, uint32_t index, Deferred &deferred) {
+    end_waits_of_entry(shard, index, ours, Status::CLOSED, deferred);
+    const Entry &entry = shard.entry(index);
+    if (leave || !entry.held() || !ours(*entry.owner)) return;
+    if (entry.refs == nullptr) return end_hold(shard, index, EndReason::Released, true, deferred);
+    for (const KeyRef *ref = entry.refs; ref != nullptr; ref = ref->next) {
+      if (ref->record->all_held.load()) held.push_back(ref->record->handle);
+    }
+  });
+  for (const Handle h : held) {
+    const Status released = release_record(unnamed, h);
+    static_cast<void>(released);  // a record of several keys was found once per key
+  }
+  if (leave) unnamed.zombie.store(true);
+}
+
+}  // namespace liblock

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+// Acquires that need a record: several keys as one, a named owner, something to carry. All of a record's shards are
+// locked together whenever its keys are looked at, so that an attempt takes all keys or knows the first busy one.
+// A request that cannot have all keeps those before the first busy one in byte order and queues for that one; since
+// everybody goes in that order, requests that hold nothing else cannot block each other in a circle.
+#include <algorithm>
+
+#include "local/shard_locks.hpp"
+
+namespace liblock {
+
+Record *LockTable::prepare_record(LocalOwner &owner, std::span<const Bytes> keys, const AcquireParams &params,
+                                  Waiter &waiter) {
+  uint32_t home = kShards;
+  for (const Bytes key : keys) home = std::min(home, position_of(key).shard);
+  if (keys.empty()) home = 0;
+  Record *record;
+  {
+    const std::lock_guard lock(shards_[home].mutex);
+    record = shards_[home].new_record();
+  }
+  record->owner = &owner;
+  record->global = keys.empty();
+  record->pins.store(2);  // one of the acquire that runs, one of the handle
+  waiter.record = record;
+  fill_keys(*record, keys);
+  record->ttl = params.ttl;
+  record->renew = params.renew;
+  record->on_lost = params.on_lost;
+  record->on_lost_user_data = params.on_lost_user_data;
+  record->losses = params.losses;
+  record->runtime = params.runtime;
+  record->value.assign(params.value);
+  for (const liblock_metadata &m : params.metadata) {
+    record->metadata.emplace_back(std::string(static_cast<const char *>(m.name.data), m.name.size),
+                                  std::string(static_cast<const char *>(m.value.data), m.value.size));
+  }
+  if (owner.named()) {
+    const std::lock_guard lock(owner.mutex);
+    owner.records.push_back(record);
+  }
+  return record;
+}
+
+void LockTable::fill_keys(Record &record, std::span<const Bytes> keys) {
+  if (keys.size() > Record::kInlineKeys) {
+    if (record.more_refs.size() < keys.size()) {
+      record.more_refs.resize(keys.size());
+      record.more_order.resize(keys.size());
+    }
+    record.refs = record.more_refs.data();
+    record.lock_order = record.more_order.data();
+  } else {
+    record.refs = record.inline_refs;
+    record.lock_order = record.inline_order;
+  }
+  KeyRef *refs = record.refs;
+  for (size_t i = 0; i < keys.size(); ++i) refs[i].key = keys[i];
+  std::sort(refs, refs + keys.size(), [](const KeyRef &a, const KeyRef &b) { return a.key < b.key; });
+  KeyRef *end = std::unique(refs, refs + keys.size(), [](const KeyRef &a, const KeyRef &b) { return a.key == b.key; });
+  for (KeyRef *rest = end; rest != refs + keys.size(); ++rest) *rest = KeyRef{};
+  record.key_count = static_cast<uint32_t>(end - refs);
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    const Position at = position_of(refs[i].key);
+    refs[i].hash = at.hash;
+    refs[i].shard = at.shard;
+    refs[i].record = &record;
+    record.lock_order[i] = static_cast<uint16_t>(at.shard);
+  }
+  if (record.global) record.lock_order[record.key_count] = 0;  // its handle's shard
+  std::sort(record.lock_order, record.lock_order + record.key_count);
+  record.lock_count = static_cast<uint32_t>(
+      std::unique(record.lock_order, record.lock_order + std::max(record.key_count, 1u)) - record.lock_order);
+}
+
+// The caller's bytes are gone once the first attempt is over.
+void LockTable::keep_keys(Record &record) {
+  size_t size = 0;
+  for (uint32_t i = 0; i < record.key_count; ++i) size += record.refs[i].key.size();
+  record.key_bytes.clear();
+  record.key_bytes.reserve(size);
+  for (uint32_t i = 0; i < record.key_count; ++i) record.key_bytes.append(record.refs[i].key);
+  const char *at = record.key_bytes.data();
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    record.refs[i].key = Bytes(at, record.refs[i].key.size());
+    at += record.refs[i].key.size();
+  }
+}
+
+LockTable::Availability LockTable::availability(Shard &shard, uint32_t index, const LocalOwner &owner,
+                                                const AcquireParams &params) const {
+  if (index == kNoEntry) return Availability::Free;
+  const Entry &entry = shard.entry(index);
+  if (!entry.held()) {
+    const bool others_first = entry.queue != nullptr && !entry.queue->strict.empty();
+    return others_first && params.order != LIBLOCK_ORDER_ANY && !shard.gated ? Availability::Busy : Availability::Free;
+  }
+  if (entry.owner != &owner || !owner.named() || params.on_conflict == LIBLOCK_ON_CONFLICT_WAIT) {
+    return Availability::Busy;
+  }
+  return params.on_conflict == LIBLOCK_ON_CONFLICT_FAIL ? Availability::AlreadyHeld : Availability::Own;
+}
+
+// One attempt for all keys that are still wanted. Ends the waiter, or queues it for the first busy key.
+void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
+  const AcquireParams &params = *waiter.params;
+  LocalOwner &owner = *record.owner;
+  const Nanos now = clock_.now();
+  ShardLocks locks(*this, record);
+  bool gated = false;
+  for (uint32_t i = 0; i < record.lock_count; ++i) gated |= shards_[record.lock_order[i]].gated;
+  const Pass pass = gated ? try_pass(owner, &record) : Pass::No;
+  uint32_t busy = record.key_count;
+  Status failed = Status::OK;
+  for (uint32_t i = 0; i < record.key_count && failed == Status::OK; ++i) {
+    KeyRef &ref = record.refs[i];
+    if (ref.state == KeyRef::State::Held) continue;
+    Shard &shard = shards_[ref.shard];
+    uint32_t index = shard.find(ref.hash, ref.key);
+    if (index != kNoEntry && end_if_overdue(shard, index, now, deferred)) {
+      ++shard.counters.taken_over;
+      waiter.grant.flags |= LIBLOCK_RESULT_TOOK_OVER;
+      index = shard.find(ref.hash, ref.key);
+    }
+    const Availability found = availability(shard, index, owner, params);
+    if (found == Availability::AlreadyHeld) failed = Status::ALREADY_HELD;
+    const bool shut = found == Availability::Free && shard.gated && pass == Pass::No;
+    if ((found == Availability::Busy || shut) && busy == record.key_count) busy = i;
+  }
+  if (owner.closed.load(std::memory_order_relaxed)) failed = Status::CLOSED;
+  if (record.lost.load()) failed = Status::DEQUEUED;
+  if (failed == Status::OK && busy == record.key_count) {
+    if (!take_all(record, waiter, deferred)) failed = Status::LIMIT;
+  } else if (failed == Status::OK && params.tries_once()) {
+    failed = Status::BUSY;
+  } else if (failed == Status::OK) {
+    failed = queue_for(record, busy, waiter, deferred);
+  }
+  drop_pass(pass, deferred);
+  if (failed != Status::OK) finish(waiter, failed, deferred);
+}
+
+// Takes what comes before the busy key and queues for that one. OK: it is queued.
+Status LockTable::queue_for(Record &record, uint32_t busy, Waiter &waiter, Deferred &deferred) {
+  keep_keys(record);
+  for (uint32_t i = 0; i < busy; ++i) {
+    KeyRef &ref = record.refs[i];
+    if (ref.state == KeyRef::State::Held) continue;
+    Shard &shard = shards_[ref.shard];
+    if (!take_credit(shard)) return Status::LIMIT;
+    take_ref(shard, ref, kNever, shard.next_token(), *waiter.params);
+  }
+  KeyRef &ref = record.refs[busy];
+  Shard &shard = shards_[ref.shard];
+  uint32_t index = shard.find(ref.hash, ref.key);
+  if (index == kNoEntry) index = shard.insert(ref.hash, ref.key);  // free, but the global lock shuts it
+  waiter.wanted = &ref;
+  ref.index = index;
+  const Status queued = enqueue(waiter, shard, index, deferred);
+  if (queued != Status::OK) drop_idle_entry(shard, index);
+  return queued;
+}
+
+// All wanted keys are free or the owner's own. False: a bound was reached, nothing more was taken.
+bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
+  const AcquireParams &params = *waiter.params;
+  bool all_reentered = true;
+  uint64_t token = 0;
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    const KeyRef &ref = record.refs[i];
+    Shard &shard = shards_[ref.shard];
+    token = std::max(token, shard.last_token());
+    if (ref.state == KeyRef::State::Held) {
+      all_reentered &= ref.reentered;
+      continue;
+    }
+    const uint32_t index = shard.find(ref.hash, ref.key);
+    const bool own = index != kNoEntry && shard.entry(index).held();
+    all_reentered &= own;
+    if (!own && !has_credits(record, shard)) return false;
+  }
+  ++token;
+  const Nanos deadline = deadline_after(params.ttl);
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    KeyRef &ref = record.refs[i];
+    Shard &shard = shards_[ref.shard];
+    if (ref.state != KeyRef::State::Held) {
+      take_credit(shard);
+      take_ref(shard, ref, deadline, token, params);
+    }
+    if (!ref.reentered) shard.deadline(ref.index) = deadline;
+    if (all_reentered) continue;
+    shard.entry(ref.index).token = token;
+    shard.raise_token(token);
+  }
+  if (deadline != kNever) leases_used.store(true, std::memory_order_relaxed);
+  if (all_reentered) {
+    token = 0;
+    for (uint32_t i = 0; i < record.key_count; ++i) {
+      const KeyRef &ref = record.refs[i];
+      token = std::max(token, shards_[ref.shard].entry(ref.index).token);
+    }
+  }
+  complete_record(record, waiter, all_reentered, token, deadline);
+  finish(waiter, Status::OK, deferred);
+  return true;
+}
+
+// Credits for all of the record's wanted keys in this shard.
+bool LockTable::has_credits(const Record &record, Shard &shard) {
+  uint32_t wanted = 0;
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    wanted += record.refs[i].shard == shard.number() && record.refs[i].state != KeyRef::State::Held;
+  }
+  while (shard.credit < wanted) {
+    const uint32_t before = shard.credit;
+    shard.credit = 0;
+    const bool more = take_credit(shard);
+    shard.credit += before;
+    if (!more) return false;
+  }
+  return true;
+}
+
+void LockTable::take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token, const AcquireParams &params) {
+  uint32_t index = shard.find(ref.hash, ref.key);
+  if (index == kNoEntry) index = shard.insert(ref.hash, ref.key);
+  Entry &entry = shard.entry(index);
+  ref.index = index;
+  ref.reentered = entry.held();
+  if (ref.reentered) {
+    LIBLOCK_ASSERT(entry.owner == ref.record->owner && entry.refs != nullptr);
+    ++shard.counters.reentered;
+    if (params.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND) shard.deadline(index) = deadline_after(params.ttl);
+  } else {
+    begin_hold(shard, index, *ref.record->owner, deadline, token);
+  }
+  ref.state = KeyRef::State::Held;
+  ref.next = entry.refs;
+  entry.refs = &ref;
+  ref.record->taken.fetch_add(1, std::memory_order_relaxed);
+}
+
+void LockTable::complete_record(Record &record, Waiter &waiter, bool all_reentered, uint64_t token, Nanos deadline) {
+  const AcquireParams &params = *waiter.params;
+  record.all_held = true;
+  if (params.max_hold != kNever) record.hold_until = clock_.now() + params.max_hold;
+  if (all_reentered && params.on_conflict != LIBLOCK_ON_CONFLICT_REENTER_EXTEND) {
+    // The inner lock rides on the outer one's lease; only its handle is its own.
+    record.ttl = record.hold_until = kNever;
+    record.renew = false;
+    record.on_lost = nullptr;
+    record.losses.reset();
+    record.value.clear();
+    record.metadata.clear();
+  }
+  Grant &grant = waiter.grant;
+  grant.handle = record.handle;
+  grant.token = token;
+  if (all_reentered) grant.flags |= LIBLOCK_RESULT_REENTERED;
+  grant.hold_count = 1;
+  grant.remaining = deadline == kNever ? kNever : params.ttl;
+  if (record.key_count == 0) return;
+  Shard &shard = shards_[record.refs[0].shard];
+  grant.hold_count = handles_on(shard.entry(record.refs[0].index));
+  const Nanos ends = shard.deadline(record.refs[0].index);
+  if (all_reentered) grant.remaining = ends == kNever ? kNever : ends - clock_.coarse();
+}
+
+uint32_t LockTable::handles_on(const Entry &entry) {
+  uint32_t count = 0;
+  for (const KeyRef *ref = entry.refs; ref != nullptr; ref = ref->next) ++count;
+  return entry.held() ? std::max(count, 1u) : 0;
+}
+
+// One handle less on the key. The hold ends with the last one; the caller passes the key on.
+void LockTable::drop_ref(Shard &shard, KeyRef &ref, Deferred &deferred) {
+  Entry &entry = shard.entry(ref.index);
+  KeyRef **link = &entry.refs;
+  while (*link != &ref) link = &(*link)->next;
+  *link = std::exchange(ref.next, nullptr);
+  ref.state = KeyRef::State::GivenBack;
+  ref.record->taken.fetch_sub(1, std::memory_order_relaxed);
+  if (entry.refs == nullptr) {
+    end_hold(shard, ref.index, EndReason::Released, false, deferred);
+    return;
+  }
+  ++shard.counters.reentries_released;
+  if (entry.queue != nullptr) {
+    const Status told = ref.record->lost.load() ? Status::LOST : Status::NOT_HELD;
+    end_watches(entry, Waiter::Kind::WatchLost, ref.record->handle, told, deferred);
+  }
+}
+
+void LockTable::give_back_held(Record &record, Deferred &deferred) {
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    KeyRef &ref = record.refs[i];
+    if (ref.state != KeyRef::State::Held) continue;
+    drop_ref(shards_[ref.shard], ref, deferred);
+    pass_on(shards_[ref.shard], ref.index, deferred);
+  }
+}
+
+}  // namespace liblock

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// What must happen because of a change, but not under the locks under which the change was made: waking threads,
+// ending requests, reaping lost records, going on with requests that were handed one of several keys. Collected while
+// locks are held, run by the same thread after it let go of all of them. Never allocates.
+#pragma once
+
+#include "base/futex.hpp"
+#include "local/local_request.hpp"
+#include "local/record.hpp"
+
+namespace liblock {
+
+class LockTable;
+
+class Deferred {
+ public:
+  explicit Deferred(LockTable &table) : table_(table) {}
+  ~Deferred() { run(); }
+  Deferred(const Deferred &) = delete;
+  Deferred &operator=(const Deferred &) = delete;
+
+  void wake(const void *word) {
+    if (wake_count_ == kWakesMax) {
+      futex_wake(word, 1);  // a mass wake-up, as by clear(): late is worse than under a lock
+      return;
+    }
+    wakes_[wake_count_++] = word;
+  }
+  // Has ended, or was handed a key and must go on: waiter.grant.status tells.
+  void drive(LocalRequest *request) {
+    request->next_deferred = nullptr;
+    *driven_tail_ = request;
+    driven_tail_ = &request->next_deferred;
+  }
+  void nudge(LocalRequest *request);
+  void reap(Record *record) {
+    record->next_deferred = lost_;
+    lost_ = record;
+  }
+  void global_may_be_ready() { global_ready_ = true; }
+
+  // With no lock of the table held.
+  void run();
+
+ private:
+  static constexpr uint32_t kWakesMax = 16;
+
+  LockTable &table_;
+  const void *wakes_[kWakesMax];
+  uint32_t wake_count_ = 0;
+  LocalRequest *driven_ = nullptr;
+  LocalRequest **driven_tail_ = &driven_;
+  LocalRequest *nudged_ = nullptr;
+  Record *lost_ = nullptr;
+  bool global_ready_ = false;
+};
+
+}  // namespace liblock

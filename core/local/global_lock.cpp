@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+// The lock that excludes every other lock of the table. Asked for, it shuts all shards ("gates" them): keyed requests
+// queue as if their key were held, except those of owners that hold a key already, since the global lock waits for
+// these. It is granted when the last key held by others is given back. When it ends, the gates open and every key
+// goes to its next waiter before the next global request shuts them again: neither side starves.
+// Keyed locks pay one flag in the line they read anyway.
+//
+//   global_      handles  pending   gates    remaining
+//   idle         empty    null      open     meaningless
+//   asked for    empty    a waiter  shut     keys held by others, + tickets of requests that are let pass, > 0
+//   held         some     null      shut     0
+#include <algorithm>
+
+#include "local/lease_timer.hpp"
+#include "local/shard_locks.hpp"
+
+namespace liblock {
+
+namespace {
+// Keeps `remaining` above 0 until all shards have been counted.
+constexpr int64_t kCounting = int64_t{1} << 40;
+}  // namespace
+
+LockTable::Pass LockTable::try_pass(const LocalOwner &owner, const Record *record) {
+  if (owner.named() && global_.gate_owner.load() == &owner) return Pass::Free;
+  const bool holds_a_key = (owner.named() && owner.keys_held.load(std::memory_order_relaxed) > 0) ||
+                           (record != nullptr && record->taken.load(std::memory_order_relaxed) > 0);
+  if (!holds_a_key) return Pass::No;
+  int64_t remaining = global_.remaining.load();
+  while (remaining > 0) {
+    if (global_.remaining.compare_exchange_weak(remaining, remaining + 1)) return Pass::Ticket;
+  }
+  return Pass::No;
+}
+
+void LockTable::drop_pass(Pass pass, Deferred &deferred) {
+  if (pass == Pass::Ticket && global_.remaining.fetch_sub(1) == 1) deferred.global_may_be_ready();
+}
+
+void LockTable::count_gated_hold(const LocalOwner &owner, int64_t change, Deferred *deferred) {
+  if (owner.named() && global_.gate_owner.load() == &owner) return;
+  const int64_t remaining = global_.remaining.fetch_add(change) + change;
+  if (remaining == 0 && deferred != nullptr) deferred->global_may_be_ready();
+}
+
+// With global_.mutex. True: nobody else holds a key.
+bool LockTable::gate_all(LocalOwner &owner) {
+  global_.remaining.store(kCounting);
+  global_.gate_owner.store(owner.named() ? &owner : nullptr);
+  for (uint32_t i = 0; i < kShards; ++i) {
+    Shard &shard = shards_[i];
+    const std::lock_guard lock(shard.mutex);
+    shard.gated = true;
+    int64_t others = shard.held;
+    if (owner.named() && owner.keys_held.load() > 0) {
+      for (uint32_t index = 0; index < shard.entries_end(); ++index) others -= shard.entry(index).owner == &owner;
+    }
+    global_.remaining.fetch_add(others);
+  }
+  return global_.remaining.fetch_sub(kCounting) == kCounting;
+}
+
+// With global_.mutex. Opens all gates first; only then does anybody run, in steps of 64 entries per hold of a shard.
+void LockTable::ungate_all(Deferred &deferred) {
+  for (uint32_t i = 0; i < kShards; ++i) {
+    const std::lock_guard lock(shards_[i].mutex);
+    shards_[i].gated = false;
+  }
+  global_.gate_owner.store(nullptr);
+  for (uint32_t i = 0; i < kShards; ++i) {
+    Shard &shard = shards_[i];
+    for (uint32_t index = 0;;) {
+      const std::lock_guard lock(shard.mutex);
+      const uint32_t end = std::min(shard.entries_end(), index + kEntriesPerChunk);
+      for (; index < end; ++index) pass_on(shard, index, deferred);
+      if (index >= shard.entries_end()) break;
+    }
+  }
+}
+
+void LockTable::attempt_global(Waiter &waiter, Deferred &deferred) {
+  const AcquireParams &params = *waiter.params;
+  LocalOwner &owner = *waiter.owner;
+  const std::lock_guard lock(global_.mutex);
+  if (owner.closed.load()) return finish(waiter, Status::CLOSED, deferred);
+  if (!global_.handles.empty() && global_.deadline.load() <= clock_.now()) lose_global(EndReason::Expired, deferred);
+  if (!global_.handles.empty() && owner.named() && global_.owner == &owner &&
+      params.on_conflict != LIBLOCK_ON_CONFLICT_WAIT) {
+    if (params.on_conflict == LIBLOCK_ON_CONFLICT_FAIL) return finish(waiter, Status::ALREADY_HELD, deferred);
+    return hold_global_again(waiter, deferred);
+  }
+  const bool idle = global_.handles.empty() && global_.pending == nullptr;
+  if (!idle && params.tries_once()) return finish(waiter, Status::BUSY, deferred);
+  if (waiters_.fetch_add(1) >= static_cast<uint64_t>(options_.waiters_max) && !params.tries_once()) {
+    waiters_.fetch_sub(1);
+    return finish(waiter, Status::LIMIT, deferred);
+  }
+  waiter.serial = serial_.fetch_add(1) + 1;
+  waiter.enqueued_at = clock_.now();
+  waiter.wait_began_at.store(waiter.enqueued_at);
+  waiter.waits_begun.store(1);
+  waiter.grant.queue_position = idle ? 0 : 1 + static_cast<int64_t>(global_.queue.waiting());
+  waiter.grant.queue_length = waiter.grant.queue_position + 1;
+  waiter.record->queued = &waiter;
+  waiter.where.store(Waiter::kGlobalQueue);
+  if (idle) {
+    begin_pending(waiter, deferred);
+    if (global_.pending != &waiter) return;  // granted
+    if (params.tries_once()) return leave_global(waiter, Status::BUSY, deferred);
+  } else {
+    global_.queue.enqueue(waiter, waiter.enqueued_at);
+  }
+  counters_.contended.fetch_add(1, std::memory_order_relaxed);
+  if (waiter.request != nullptr) deferred.nudge(waiter.request);
+  if (const liblock_status asked = waiter.asked_to_end.load(); asked != 0) {
+    leave_global(waiter, static_cast<Status>(asked), deferred);
+  }
+}
+
+// The waiter becomes the one asked for, or is granted at once. With global_.mutex.
+void LockTable::begin_pending(Waiter &waiter, Deferred &deferred) {
+  global_.pending = &waiter;
+  if (gate_all(*waiter.owner)) grant_global(waiter, deferred);
+}
+
+// Its pending waiter has nobody left to wait for. With global_.mutex.
+void LockTable::grant_global(Waiter &waiter, Deferred &deferred) {
+  Record &record = *waiter.record;
+  uint64_t token = 0;
+  for (uint32_t i = 0; i < kShards; ++i) {
+    const std::lock_guard lock(shards_[i].mutex);
+    token = std::max(token, shards_[i].last_token());
+  }
+  ++token;
+  for (uint32_t i = 0; i < kShards; ++i) {
+    const std::lock_guard lock(shards_[i].mutex);
+    shards_[i].raise_token(token);
+  }
+  const Nanos deadline = deadline_after(waiter.params->ttl);
+  global_.pending = nullptr;
+  global_.owner = &*waiter.owner;
+  global_.token = token;
+  global_.deadline.store(deadline);
+  global_.handles.push_back(&record);
+  waiter.where.store(Waiter::kNowhere);
+  record.queued = nullptr;
+  waiters_.fetch_sub(1);
+  counters_.global_acquired.fetch_add(1, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(shards_[0].mutex);
+    complete_record(record, waiter, false, token, deadline);
+  }
+  finish(waiter, Status::OK, deferred);
+}
+
+void LockTable::hold_global_again(Waiter &waiter, Deferred &deferred) {
+  if (waiter.params->on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND) {
+    global_.deadline.store(deadline_after(waiter.params->ttl));
+  }
+  global_.handles.push_back(waiter.record);
+  counters_.global_acquired.fetch_add(1, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(shards_[0].mutex);
+    complete_record(*waiter.record, waiter, true, global_.token, global_.deadline.load());
+  }
+  waiter.grant.hold_count = static_cast<uint32_t>(global_.handles.size());
+  finish(waiter, Status::OK, deferred);
+}
+
+void LockTable::global_ready() {
+  Deferred deferred(*this);
+  const std::lock_guard lock(global_.mutex);
+  if (global_.pending != nullptr && global_.remaining.load() == 0) grant_global(*global_.pending, deferred);
+}
+
+// With global_.mutex, as the next two. The present hold is over.
+void LockTable::free_global(Deferred &deferred) {
+  global_.owner = nullptr;
+  global_.deadline.store(kNever);
+  ungate_all(deferred);
+  next_global(deferred);
+}
+
+void LockTable::next_global(Deferred &deferred) {
+  if (global_.pending != nullptr || !global_.handles.empty() || global_.queue.nobody_waits()) return;
+  auto &list = global_.queue.strict.empty() ? global_.queue.any : global_.queue.strict;
+  Waiter &waiter = *list.front();
+  global_.queue.remove(waiter);
+  waiter.grant.flags |= LIBLOCK_RESULT_WAITED;
+  begin_pending(waiter, deferred);
+}
+
+void LockTable::lose_global(EndReason reason, Deferred &deferred) {
+  for (Record *record : global_.handles) {
+    if (record->lost.exchange(true)) continue;
+    record->pins.fetch_add(1);
+    deferred.reap(record);
+  }
+  (reason == EndReason::Expired ? counters_.global_expired : counters_.global_taken).fetch_add(1);
+  global_.handles.clear();
+  free_global(deferred);
+}
+
+Status LockTable::release_global(const Owner &instance, Handle h, Deferred &deferred) {
+  Record *record = nullptr;
+  LeaseTimer *timer = nullptr;
+  bool lost = false;
+  {
+    const std::lock_guard lock(global_.mutex);
+    const auto found = std::find_if(global_.handles.begin(), global_.handles.end(),
+                                    [h](const Record *r) { return r->handle == h; });
+    if (found == global_.handles.end() || (*found)->owner->instance() != instance.instance()) {
+      Shard &home = shards_[0];
+      const std::lock_guard shard_lock(home.mutex);
+      record = home.record(h);
+      if (record == nullptr) return stale(home, h, true);
+      if (!record->lost.load()) return Status::INVALID_HANDLE;
+      home.forget_handle(*record);  // lost, and its reaper has not come yet: told here instead
+      return Status::LOST;
+    }
+    record = *found;
+    {
+      const std::lock_guard shard_lock(shards_[0].mutex);
+      shards_[0].forget_handle(*record);
+      timer = std::exchange(record->timer, nullptr);
+    }
+    lost = global_.deadline.load() <= clock_.now();
+    if (lost) {
+      lose_global(EndReason::Expired, deferred);
+    } else {
+      global_.handles.erase(found);
+      counters_.global_released.fetch_add(1);
+      if (global_.handles.empty()) free_global(deferred);
+    }
+  }
+  if (timer != nullptr) timer->stop();
+  if (!lost) unlink_and_unpin(*record);
+  return lost ? Status::LOST : Status::OK;
+}
+
+void LockTable::reap_global(Record &record) {
+  LeaseTimer *timer = nullptr;
+  LostNotice notice;
+  {
+    const std::lock_guard lock(shards_[0].mutex);
+    if (!record.handle_gone) {
+      shards_[0].remember_lost(record.handle);
+      shards_[0].forget_handle(record);
+      notice = LostNotice::of(record);
+    }
+    timer = std::exchange(record.timer, nullptr);
+  }
+  if (timer != nullptr) timer->stop();
+  notice.send();
+  unlink_and_unpin(record);
+  unpin(record);
+}
+
+bool LockTable::end_global_wait(Waiter &waiter, Status status, Deferred &deferred) {
+  const std::lock_guard lock(global_.mutex);
+  if (waiter.where.load() != Waiter::kGlobalQueue) return false;
+  leave_global(waiter, status, deferred);
+  return true;
+}
+
+// With global_.mutex. The waiter, pending or queued, ends.
+void LockTable::leave_global(Waiter &waiter, Status status, Deferred &deferred) {
+  waiter.where.store(Waiter::kNowhere);
+  waiter.record->queued = nullptr;
+  waiters_.fetch_sub(1);
+  if (global_.pending == &waiter) {
+    global_.pending = nullptr;
+    ungate_all(deferred);
+    next_global(deferred);
+  } else {
+    global_.queue.remove(waiter);
+  }
+  finish(waiter, status, deferred);
+}
+
+bool LockTable::end_global_if_overdue(Nanos now) {
+  if (global_.deadline.load() > now) return false;
+  Deferred deferred(*this);
+  const std::lock_guard lock(global_.mutex);
+  if (global_.handles.empty() || global_.deadline.load() > now) return false;
+  lose_global(EndReason::Expired, deferred);
+  return true;
+}
+
+}  // namespace liblock

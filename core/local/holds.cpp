@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// Beginning, handing on and ending the hold of one key, always under the lock of its shard. A key that is released is
+// handed to the next waiter in the same breath: nobody can barge in between, and no wake-up can be lost.
+#include <algorithm>
+
+#include "local/lock_table.hpp"
+
+namespace liblock {
+
+namespace {
+
+constexpr int64_t kCreditBatch = 64;
+// ANY: a waiter that has been overtaken for so long is handed the key. By time, not by count: a count of releases
+// falls back to the speed of strict order.
+constexpr Nanos kOvertakingBudget = kMillisecond;
+
+}  // namespace
+
+// Credits spread locks_max over the shards, so that no counter is shared by all acquires; the sum is exact.
+bool LockTable::take_credit(Shard &shard) {
+  if (shard.credit > 0) return true;
+  int64_t pool = credit_pool_.load(std::memory_order_relaxed);
+  while (pool > 0) {
+    const int64_t taken = std::min(pool, kCreditBatch);
+    if (!credit_pool_.compare_exchange_weak(pool, pool - taken, std::memory_order_relaxed)) continue;
+    shard.credit = static_cast<uint32_t>(taken);
+    return true;
+  }
+  return false;
+}
+
+// Gathers unused credits of all shards. With no shard's lock held.
+bool LockTable::reclaim_credit(uint64_t wanted) {
+  for (uint32_t i = 0; i < kShards; ++i) {
+    const std::lock_guard lock(shards_[i].mutex);
+    credit_pool_.fetch_add(shards_[i].credit, std::memory_order_relaxed);
+    shards_[i].credit = 0;
+  }
+  return credit_pool_.load(std::memory_order_relaxed) >= static_cast<int64_t>(wanted);
+}
+
+// The caller has a credit in hand (take_credit).
+void LockTable::begin_hold(Shard &shard, uint32_t index, LocalOwner &owner, Nanos deadline, uint64_t token) {
+  Entry &entry = shard.entry(index);
+  LIBLOCK_ASSERT(entry.owner == nullptr && entry.refs == nullptr && shard.credit > 0);
+  entry.owner = &owner;
+  entry.token = token;
+  shard.deadline(index) = deadline;
+  ++shard.held;
+  ++shard.grants;
+  --shard.credit;
+  if (deadline != kNever) leases_used.store(true, std::memory_order_relaxed);
+  if (owner.named()) owner.keys_held.fetch_add(1, std::memory_order_relaxed);
+  if (shard.gated) count_gated_hold(owner, +1, nullptr);
+}
+
+void LockTable::end_hold(Shard &shard, uint32_t index, EndReason reason, bool thin, Deferred &deferred) {
+  Entry &entry = shard.entry(index);
+  LocalOwner &owner = *entry.owner;
+  LIBLOCK_ASSERT(entry.refs == nullptr);
+  if (thin) {
+    if (reason != EndReason::Released) shard.remember_lost(entry.handle);
+    if (entry.has_value) shard.drop_value(entry);
+    entry.handle = handle::next(entry.handle);
+  }
+  entry.owner = nullptr;
+  shard.deadline(index) = kNever;
+  --shard.held;
+  ++shard.credit;
+  if (reason == EndReason::Expired) ++shard.counters.expired;
+  if (reason == EndReason::TakenAway) ++shard.counters.taken_away;
+  if (owner.named()) owner.keys_held.fetch_sub(1, std::memory_order_relaxed);
+  if (shard.gated) count_gated_hold(owner, -1, &deferred);
+  if (entry.queue != nullptr && !entry.queue->watchers.empty()) {
+    end_watches(entry, Waiter::Kind::WatchReleased, 0, Status::OK, deferred);
+    end_watches(entry, Waiter::Kind::WatchLost, 0, reason == EndReason::Released ? Status::NOT_HELD : Status::LOST,
+                deferred);
+  }
+}
+
+// Takes the hold away from all its handles at once. The caller passes the key on.
+void LockTable::lose(Shard &shard, uint32_t index, EndReason reason, Deferred &deferred) {
+  Entry &entry = shard.entry(index);
+  const bool thin = entry.refs == nullptr;
+  for (KeyRef *ref = std::exchange(entry.refs, nullptr); ref != nullptr;) {
+    KeyRef *next = std::exchange(ref->next, nullptr);
+    ref->state = KeyRef::State::Lost;
+    ref->record->taken.fetch_sub(1, std::memory_order_relaxed);
+    if (!ref->record->lost.exchange(true)) {
+      ref->record->pins.fetch_add(1, std::memory_order_relaxed);  // for the reaper
+      deferred.reap(ref->record);
+    }
+    ref = next;
+  }
+  end_hold(shard, index, reason, thin, deferred);
+}
+
+bool LockTable::end_if_overdue(Shard &shard, uint32_t index, Nanos now, Deferred &deferred) {
+  if (!shard.entry(index).held() || shard.deadline(index) > now) return false;
+  lose(shard, index, EndReason::Expired, deferred);
+  pass_on(shard, index, deferred);
+  return true;
+}
+
+void LockTable::pass_on(Shard &shard, uint32_t index, Deferred &deferred) {
+  Entry &entry = shard.entry(index);
+  if (entry.state != Entry::State::InUse || entry.held()) return;
+  if (entry.queue != nullptr) {
+    Pass pass = Pass::No;
+    while (Waiter *waiter = next_to_serve(shard, entry, pass, deferred)) {
+      leave_queue(*waiter, shard);
+      if (take_credit(shard)) {
+        hand_to(shard, index, *waiter, deferred);
+      } else {
+        finish(*waiter, Status::LIMIT, deferred);
+      }
+      drop_pass(pass, deferred);
+      if (entry.held()) break;
+    }
+  }
+  if (!entry.held()) {
+    drop_idle_entry(shard, index);
+  } else if (entry.queue != nullptr) {
+    if (entry.queue->empty()) {
+      shard.drop_queue(entry);
+    } else {
+      nudge_head(shard, index, deferred);  // the new next in line begins to look while the present one works
+    }
+  }
+}
+
+void LockTable::drop_idle_entry(Shard &shard, uint32_t index) {
+  Entry &entry = shard.entry(index);
+  if (entry.held() || (entry.queue != nullptr && !entry.queue->empty())) return;
+  if (entry.queue != nullptr) shard.drop_queue(entry);
+  shard.erase(index);
+}
+
+Waiter *LockTable::next_to_serve(Shard &shard, Entry &entry, Pass &pass, Deferred &deferred) {
+  WaitQueue &queue = *entry.queue;
+  if (shard.gated) {
+    for (const auto *list : {&queue.strict, &queue.any}) {
+      for (Waiter *w = list->front(); w != nullptr; w = WaitQueue::Waiters::next(w)) {
+        pass = try_pass(*w->owner, w->record);
+        if (pass != Pass::No) return w;
+      }
+    }
+    return nullptr;
+  }
+  if (!queue.strict.empty()) return queue.strict.front();
+  Waiter *oldest = queue.any.front();
+  if (oldest == nullptr) return nullptr;
+  // A request has no thread that could try by itself; a thread is handed the key once its patience is used up.
+  if (oldest->request != nullptr || clock_.now() - oldest->enqueued_at >= kOvertakingBudget) return oldest;
+  if (!oldest->nudged) {  // one wake-up under way is enough
+    oldest->nudged = true;
+    nudge(*oldest, deferred);
+  }
+  return nullptr;
+}
+
+// The waiter has left the queue and a credit is in hand.
+void LockTable::hand_to(Shard &shard, uint32_t index, Waiter &waiter, Deferred &deferred) {
+  ++shard.counters.handed_off;
+  const AcquireParams &params = *waiter.params;
+  waiter.grant.flags |= LIBLOCK_RESULT_WAITED;
+  Record *record = waiter.record;
+  const Nanos deadline = deadline_after(params.ttl);
+  const uint64_t token = shard.next_token();
+  if (record == nullptr) {
+    begin_hold(shard, index, *waiter.owner, deadline, token);
+    waiter.grant.handle = shard.entry(index).handle;
+    waiter.grant.token = token;
+    waiter.grant.hold_count = 1;
+    waiter.grant.remaining = params.ttl;
+  } else if (record->key_count == 1) {
+    take_ref(shard, *waiter.wanted, deadline, token, params);
+    complete_record(*record, waiter, false, token, deadline);
+  } else {
+    take_ref(shard, *waiter.wanted, kNever, token, params);  // one key of several: whoever drives it goes on
+  }
+  Entry &entry = shard.entry(index);
+  if (entry.queue != nullptr && !entry.queue->watchers.empty()) {
+    end_watches(entry, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);
+  }
+  finish(waiter, Status::OK, deferred);
+}
+
+void LockTable::nudge(Waiter &waiter, Deferred &deferred) {
+  if (waiter.request != nullptr) {
+    deferred.nudge(waiter.request);
+    return;
+  }
+  uint32_t parked = Waiter::kParked;
+  if (waiter.word.compare_exchange_strong(parked, Waiter::kWaiting)) deferred.wake(&waiter.word);
+}
+
+// Tells the next in line, who watches the holder's lease and is about to be served.
+void LockTable::nudge_head(Shard &shard, uint32_t index, Deferred &deferred) {
+  WaitQueue *queue = shard.entry(index).queue;
+  if (queue == nullptr) return;
+  Waiter *head = queue->strict.empty() ? queue->any.front() : queue->strict.front();
+  const bool lease_matters = shard.deadline(index) != kNever;
+  if (head != nullptr && (lease_matters || (head->request == nullptr && head->params->order != LIBLOCK_ORDER_ANY))) {
+    nudge(*head, deferred);
+  }
+  if (!lease_matters) return;
+  for (Waiter *w = queue->watchers.front(); w != nullptr; w = WaitQueue::Waiters::next(w)) nudge(*w, deferred);
+}
+
+// It is in no queue any more. A blocked thread may return, and its waiter be gone, before this call does.
+void LockTable::finish(Waiter &waiter, Status status, Deferred &deferred) {
+  waiter.grant.status = status;
+  if (waiter.request != nullptr) {
+    deferred.drive(waiter.request);
+    return;
+  }
+  const void *word = &waiter.word;
+  if (waiter.word.exchange(Waiter::kDone) == Waiter::kParked) deferred.wake(word);
+}
+
+// watched 0: all of that kind.
+void LockTable::end_watches(Entry &entry, Waiter::Kind kind, Handle watched, Status status, Deferred &deferred) {
+  WaitQueue &queue = *entry.queue;
+  for (Waiter *w = queue.watchers.front(); w != nullptr;) {
+    Waiter *next = WaitQueue::Waiters::next(w);
+    if (w->kind == kind && (watched == 0 || w->watched == watched)) {
+      queue.remove(*w);
+      w->where.store(Waiter::kNowhere);
+      finish(*w, status, deferred);
+    }
+    w = next;
+  }
+}
+
+}  // namespace liblock

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// What time does for one held lock that somebody wants to hear about: renews it every third of its ttl, or finds out
+// at its end that it is overdue. Known by the lock's handle, so that a lock that is gone is simply not found.
+#pragma once
+
+#include "local/record.hpp"
+#include "runtime/counted_timer.hpp"
+
+namespace liblock {
+
+class LockTable;
+
+class LeaseTimer final : public CountedTimer {
+ public:
+  LeaseTimer(std::shared_ptr<LockTable> table, std::shared_ptr<Runtime> runtime, Handle h)
+      : CountedTimer(std::move(runtime)), table_(std::move(table)), handle_(h) {}
+  // The lock is gone: drops the reference that the record held.
+  void stop() {
+    disarm();
+    unpin();
+  }
+
+ protected:
+  Nanos due(Nanos now) override;
+
+ private:
+  const std::shared_ptr<LockTable> table_;
+  const Handle handle_;
+};
+
+// Told once, to the callback and to the completion queue, whichever the acquire named.
+struct LostNotice {
+  static LostNotice of(const Record &record);
+  void send();
+
+  std::shared_ptr<Runtime> runtime;
+  liblock_callback callback = nullptr;
+  void *user_data = nullptr;
+  std::shared_ptr<CompletionSink> sink;
+  Handle handle = 0;
+};
+
+}  // namespace liblock

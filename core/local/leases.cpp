@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// What is asked about a lock by its handle, the change of its lease, and the ends that time brings.
+#include <algorithm>
+
+#include "local/lease_timer.hpp"
+#include "local/shard_locks.hpp"
+
+namespace liblock {
+
+namespace {
+
+Nanos later(Nanos deadline, Nanos by) { return deadline == kNever ? kNever : deadline + by; }
+
+}  // namespace
+
+// With the locks of the record's shards: what is seen of a record. LOST once any of its keys is.
+HoldView LockTable::view_record(const Record &record, Nanos now) {
+  HoldView seen;
+  seen.status = record.lost.load() ? Status::LOST : Status::OK;
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    const KeyRef &ref = record.refs[i];
+    if (ref.state == KeyRef::State::GivenBack) continue;  // by release_keys
+    if (ref.state != KeyRef::State::Held) {
+      seen.status = Status::LOST;
+      continue;
+    }
+    Shard &shard = shards_[ref.shard];
+    const Entry &entry = shard.entry(ref.index);
+    seen.token = std::max(seen.token, entry.token);
+    seen.deadline = std::min(seen.deadline, shard.deadline(ref.index));
+    if (seen.hold_count == 0) seen.hold_count = handles_on(entry);
+  }
+  if (seen.deadline <= now) seen.status = Status::LOST;
+  return seen;
+}
+
+HoldView LockTable::view(const void *instance, Handle h) {
+  HoldView seen;
+  Shard &shard = shards_[handle::shard(h)];
+  if (!handle::is_compound(h)) {
+    const std::lock_guard lock(shard.mutex);
+    const uint32_t index = handle::index(h);
+    if (index >= shard.entries_end() || shard.entry(index).handle != h || !shard.entry(index).held() ||
+        shard.entry(index).refs != nullptr) {
+      seen.status = stale(shard, h, false);
+      return seen;
+    }
+    const Entry &entry = shard.entry(index);
+    if (entry.owner->instance() != instance) return seen;
+    seen = {Status::OK, entry.token, shard.deadline(index), 1};
+    if (seen.deadline != kNever && seen.deadline <= clock_.coarse()) seen.status = Status::LOST;
+    return seen;
+  }
+  shard.mutex.lock();
+  const Record *record = shard.record(h);
+  if (record == nullptr || record->owner->instance() != instance || !record->all_held) {
+    seen.status = record == nullptr ? stale(shard, h, false) : Status::INVALID_HANDLE;
+    shard.mutex.unlock();
+    return seen;
+  }
+  if (!record->global) {
+    const ShardLocks locks(*this, *record, true);
+    return view_record(*record, clock_.coarse());
+  }
+  shard.mutex.unlock();
+  return view_global(h);
+}
+
+HoldView LockTable::view_global(Handle h) {
+  const std::lock_guard lock(global_.mutex);
+  const bool held = std::any_of(global_.handles.begin(), global_.handles.end(),
+                                [h](const Record *r) { return r->handle == h; });
+  HoldView seen{Status::LOST, global_.token, global_.deadline.load(), static_cast<uint32_t>(global_.handles.size())};
+  if (held && seen.deadline > clock_.now()) seen.status = Status::OK;
+  return seen;
+}
+
+// add: to what remains. ttl kNever: no expiry.
+Status LockTable::extend(const void *instance, Handle h, Nanos ttl, bool add, HoldView &after) {
+  Deferred deferred(*this);
+  after = view(instance, h);
+  if (after.status != Status::OK) return after.status;
+  const auto new_deadline = [&](Nanos old) {
+    if (ttl == kNever) return kNever;
+    return add ? later(old, ttl) : deadline_after(ttl);
+  };
+  if (ttl != kNever) leases_used.store(true, std::memory_order_relaxed);
+  Shard &shard = shards_[handle::shard(h)];
+  shard.mutex.lock();
+  if (!handle::is_compound(h)) {
+    const uint32_t index = handle::index(h);
+    const bool held = shard.entry(index).handle == h && shard.entry(index).held() && shard.deadline(index) > clock_.now();
+    if (held) {
+      after.deadline = shard.deadline(index) = new_deadline(shard.deadline(index));
+      nudge_head(shard, index, deferred);
+    }
+    shard.mutex.unlock();
+    return held ? Status::OK : Status::LOST;
+  }
+  Record *record = shard.record(h);
+  if (record == nullptr) {
+    shard.mutex.unlock();
+    return Status::LOST;
+  }
+  if (record->global) {
+    shard.mutex.unlock();
+    return extend_global(h, new_deadline, after);
+  }
+  ShardLocks locks(*this, *record, true);
+  if (view_record(*record, clock_.now()).status != Status::OK) return Status::LOST;
+  if (ttl != kNever) record->ttl = ttl;
+  for (uint32_t i = 0; i < record->key_count; ++i) {
+    const KeyRef &ref = record->refs[i];
+    if (ref.state != KeyRef::State::Held) continue;
+    Shard &at = shards_[ref.shard];
+    at.deadline(ref.index) = new_deadline(at.deadline(ref.index));
+    nudge_head(at, ref.index, deferred);
+    arm_timers(at.entry(ref.index), at.deadline(ref.index));
+  }
+  after = view_record(*record, clock_.now());
+  return Status::OK;
+}
+
+Status LockTable::extend_global(Handle h, const std::function<Nanos(Nanos)> &new_deadline, HoldView &after) {
+  const std::lock_guard lock(global_.mutex);
+  const auto found = std::find_if(global_.handles.begin(), global_.handles.end(),
+                                  [h](const Record *r) { return r->handle == h; });
+  if (found == global_.handles.end() || global_.deadline.load() <= clock_.now()) return Status::LOST;
+  after.deadline = new_deadline(global_.deadline.load());
+  global_.deadline.store(after.deadline);
+  const std::lock_guard shard_lock(shards_[0].mutex);
+  if ((*found)->timer != nullptr) (*found)->timer->arm(after.deadline);
+  return Status::OK;
+}
+
+// The lease moved: those who watch it hear of the new end. With the entry's shard's lock, which keeps the timers.
+void LockTable::arm_timers(Entry &entry, Nanos deadline) {
+  for (const KeyRef *ref = entry.refs; ref != nullptr; ref = ref->next) {
+    if (ref->record->home == ref->shard && ref->record->timer != nullptr && !ref->record->renew) {
+      ref->record->timer->arm(deadline);
+    }
+  }
+}
+
+Status LockTable::update(const void *instance, Handle h, Bytes value) {
+  const HoldView seen = view(instance, h);
+  if (seen.status != Status::OK) return seen.status;
+  Shard &home = shards_[handle::shard(h)];
+  const std::lock_guard lock(home.mutex);
+  if (!handle::is_compound(h)) {
+    Entry &entry = home.entry(handle::index(h));
+    if (entry.handle != h || !entry.held()) return Status::LOST;
+    home.set_value(entry, value);
+    return Status::OK;
+  }
+  Record *record = home.record(h);
+  if (record == nullptr || record->lost.load()) return Status::LOST;
+  record->value.assign(value);
+  return Status::OK;
+}
+
+bool LockTable::attach_timer(Handle h, LeaseTimer *timer) {
+  Shard &home = shards_[handle::shard(h)];
+  const std::lock_guard lock(home.mutex);
+  Record *record = home.record(h);
+  if (record == nullptr || record->lost.load()) return false;
+  record->timer = timer;
+  return true;
+}
+
+Nanos LockTable::tend_lease(Handle h, Nanos now) {
+  Deferred deferred(*this);
+  Shard &home = shards_[handle::shard(h)];
+  home.mutex.lock();
+  Record *record = home.record(h);
+  if (record == nullptr || !record->all_held || record->lost.load()) {
+    home.mutex.unlock();
+    return kNever;
+  }
+  if (record->global) {
+    const Nanos ttl = record->renew && !record->owner->closed.load() ? record->ttl : kNever;
+    const Nanos hold_until = record->hold_until;
+    home.mutex.unlock();
+    return tend_global_lease(ttl, hold_until, now);
+  }
+  ShardLocks locks(*this, *record, true);
+  Nanos next = kNever;
+  bool renewed = false;
+  for (uint32_t i = 0; i < record->key_count; ++i) {
+    const KeyRef &ref = record->refs[i];
+    if (ref.state != KeyRef::State::Held) continue;
+    Shard &shard = shards_[ref.shard];
+    if (end_if_overdue(shard, ref.index, now, deferred)) continue;
+    Nanos &deadline = shard.deadline(ref.index);
+    if (record->renew && !record->owner->closed.load()) {
+      const Nanos wanted = std::min(deadline_after(record->ttl), record->hold_until);
+      renewed |= wanted > deadline;
+      deadline = std::max(deadline, wanted);
+    }
+    next = std::min(next, renewed ? now + renewal_interval(record->ttl) : deadline);
+  }
+  if (renewed) counters_.renewals.fetch_add(1, std::memory_order_relaxed);
+  return next;
+}
+
+// Every third of the ttl, up to a tenth earlier at random: leases taken together are not renewed together.
+Nanos LockTable::renewal_interval(Nanos ttl) { return ttl / 3 - random_.up_to(ttl / 30); }
+
+Nanos LockTable::tend_global_lease(Nanos renew_ttl, Nanos hold_until, Nanos now) {
+  if (end_global_if_overdue(now)) return kNever;
+  if (renew_ttl == kNever) return global_.deadline.load();
+  const std::lock_guard lock(global_.mutex);
+  if (global_.handles.empty()) return kNever;
+  const Nanos wanted = std::min(deadline_after(renew_ttl), hold_until);
+  if (wanted <= global_.deadline.load()) return global_.deadline.load();
+  global_.deadline.store(wanted);
+  counters_.renewals.fetch_add(1, std::memory_order_relaxed);
+  return now + renewal_interval(renew_ttl);
+}
+
+// At most 64 entries are looked at while a shard is held, whatever the batch: an acquire waits for microseconds at most.
+bool LockTable::sweep_step(SweepPosition &position, uint64_t budget, uint64_t &ended) {
+  const Nanos now = clock_.now();
+  while (budget > 0 && position.shard < kShards) {
+    Deferred deferred(*this);
+    Shard &shard = shards_[position.shard];
+    const std::lock_guard lock(shard.mutex);
+    const uint64_t look = std::min<uint64_t>(budget, kEntriesPerChunk);
+    const uint32_t end = static_cast<uint32_t>(std::min<uint64_t>(shard.entries_end(), position.index + look));
+    const uint32_t looked = end - position.index;
+    for (; position.index < end; ++position.index) {
+      if (shard.deadline(position.index) <= now) ended += end_if_overdue(shard, position.index, now, deferred);
+    }
+    shard.counters.sweep_entries += looked;
+    shard.counters.sweep_entries_per_hold_max = std::max<uint64_t>(shard.counters.sweep_entries_per_hold_max, looked);
+    budget -= looked;
+    if (position.index >= shard.entries_end()) position = {position.shard + 1, 0};
+  }
+  return position.shard < kShards;
+}
+
+bool LockTable::sweep_batch(SweepPosition &position) {
+  uint64_t ended = 0;
+  if (leases_used.load(std::memory_order_relaxed)) {
+    if (sweep_step(position, static_cast<uint64_t>(options_.cleanup_batch_size), ended)) return true;
+    end_global_if_overdue(clock_.now());
+    counters_.sweeps.fetch_add(1, std::memory_order_relaxed);
+  }
+  position = {};
+  return false;
+}
+
+uint64_t LockTable::sweep() {
+  uint64_t ended = end_global_if_overdue(clock_.now());
+  SweepPosition position;
+  while (sweep_step(position, static_cast<uint64_t>(options_.cleanup_batch_size), ended)) {
+  }
+  counters_.sweeps.fetch_add(1, std::memory_order_relaxed);
+  return ended;
+}
+
+}  // namespace liblock

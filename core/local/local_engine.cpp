@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// See local_engine.hpp.
+#include "local/local_engine.hpp"
+
+#include "local/lease_timer.hpp"
+#include "local/table_registry.hpp"
+
+namespace liblock {
+
+// The table's side of a pending call. The call holds one reference, by its engine_part; the table holds another until
+// finished().
+class LocalEngine::Request final : public LocalRequest, public PendingCall::EnginePart {
+ public:
+  Request(LocalEngine &engine, PendingCall &call, std::shared_ptr<Runtime> runtime)
+      : LocalRequest(engine.table_, std::move(runtime)), engine_(engine), call_(call) {
+    call.engine_part = this;
+    pin();
+  }
+  void finished() override {
+    if (waiter.grant.status == Status::OK) {
+      engine_.watch_lease(waiter.grant, params, is_global);
+      if (params.ttl != kNever) engine_.lease_used();
+    }
+    call_.ended(waiter.grant);
+    unpin();
+  }
+  void drop() override { unpin(); }
+
+  bool is_global = false;
+
+ private:
+  LocalEngine &engine_;  // outlives its pending calls: they keep the context
+  PendingCall &call_;    // kept by the context until ended()
+};
+
+LocalEngine::LocalEngine(std::shared_ptr<LockTable> table, std::string instance_id, const void *instance,
+                         RuntimeSource runtime)
+    : table_(std::move(table)),
+      unnamed_(std::make_shared<LocalOwner>(instance, std::move(instance_id), 0, Bytes(), false)),
+      runtime_(std::move(runtime)) {}
+
+LocalEngine::~LocalEngine() { close_table(std::move(table_)); }
+
+std::shared_ptr<Owner> LocalEngine::make_owner(Bytes name) {
+  auto owner = std::make_shared<LocalOwner>(unnamed_->instance(), unnamed_->instance_id(),
+                                            owner_numbers_.fetch_add(1) + 1, name, true);
+  const std::lock_guard lock(owners_mutex_);
+  std::erase_if(owners_, [](const std::weak_ptr<LocalOwner> &o) { return o.expired(); });
+  owners_.push_back(owner);
+  table_->add_owner(owner.get());
+  return owner;
+}
+
+void LocalEngine::close_owner(Owner &owner) {
+  auto &local = static_cast<LocalOwner &>(owner);
+  table_->close_owner(local);
+  table_->remove_owner(&local);
+}
+
+bool LocalEngine::try_fast(Bytes key, Nanos ttl, Grant &grant) {
+  if (ttl != kNever && !sweeping_.load(std::memory_order_relaxed)) lease_used();
+  return table_->try_thin(*unnamed_, key, ttl, grant);
+}
+
+Grant LocalEngine::acquire(Owner &owner, std::span<const Bytes> keys, const AcquireParams &params) {
+  if (params.ttl != kNever) lease_used();
+  Grant grant = table_->acquire(static_cast<LocalOwner &>(owner), keys, params);
+  if (grant.status == Status::OK) watch_lease(grant, params, keys.empty());
+  return grant;
+}
+
+void LocalEngine::submit(PendingCall &call, Owner &owner, std::span<const Bytes> keys, AcquireParams params,
+                         std::shared_ptr<Runtime> runtime) {
+  auto *request = new Request(*this, call, std::move(runtime));
+  request->params = std::move(params);
+  request->is_global = keys.empty();
+  table_->submit(*request, static_cast<LocalOwner &>(owner), keys);
+}
+
+void LocalEngine::cancel(PendingCall &call) {
+  table_->ask_to_end(static_cast<Request *>(call.engine_part)->waiter, Status::CANCELED);
+}
+
+Status LocalEngine::release_keys(Owner &owner, std::span<const Bytes> keys) {
+  return table_->release_keys(static_cast<LocalOwner &>(owner), keys);
+}
+
+Status LocalEngine::extend(Handle h, Nanos ttl, bool add, HoldView &after) {
+  if (ttl != kNever) lease_used();
+  return table_->extend(unnamed_->instance(), h, ttl, add, after);
+}
+
+Status LocalEngine::wait_lost(Handle h, Nanos wait) {
+  return table_->wait_watching(Waiter::Kind::WatchLost, {}, h, unnamed_->instance(), wait);
+}
+Status LocalEngine::wait_held(Bytes key, Nanos wait) {
+  return table_->wait_watching(Waiter::Kind::WatchHeld, key, 0, unnamed_->instance(), wait);
+}
+Status LocalEngine::wait_released(Bytes key, Nanos wait) {
+  return table_->wait_watching(Waiter::Kind::WatchReleased, key, 0, unnamed_->instance(), wait);
+}
+
+bool LocalEngine::list_part(uint32_t part, bool queues, Bytes prefix, std::vector<std::unique_ptr<KeyInfo>> &out) {
+  if (part > LockTable::kShards) return false;
+  if (part < LockTable::kShards) {
+    table_->list_shard(part, queues, prefix, out);
+  } else if (auto global = table_->inspect_global(); global != nullptr && prefix.empty()) {
+    if (queues ? !global->waiters.empty() : global->is_held) out.push_back(std::move(global));
+  }
+  return true;
+}
+
+uint64_t LocalEngine::clear(Whom whom, Bytes id) {
+  return table_->clear(
+      [&](const LocalOwner &owner) {
+        switch (whom) {
+          case Whom::Everybody:
+            return true;
+          case Whom::Owner:
+            return owner.id() == id;
+          case Whom::Instance:
+            return owner.instance_id() == id;
+          case Whom::Dead:
+            return owner.zombie.load();
+        }
+        return false;
+      },
+      Status::DEQUEUED);
+}
+
+// The first lease makes sweeps worth while; until then no timer runs and no thread is started.
+void LocalEngine::lease_used() {
+  if (sweeping_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(sweeper_mutex_);
+  if (sweeping_.load() || closed_) return;
+  if (table_->options().cleanup_interval_ms > 0) {
+    sweeper_ = new Sweeper(table_, runtime_());
+    sweeper_->start();
+  }
+  sweeping_.store(true);
+}
+
+// Only a lock that renews, that wants to be told of its loss, or that shuts out everybody has a timer of its own.
+void LocalEngine::watch_lease(const Grant &grant, const AcquireParams &params, bool global) {
+  const bool watched = params.renew || params.on_lost != nullptr || params.losses != nullptr || global;
+  if (!watched || params.ttl == kNever || !handle::is_compound(grant.handle)) return;
+  auto *timer = new LeaseTimer(table_, params.runtime != nullptr ? params.runtime : runtime_(), grant.handle);
+  timer->pin();  // the record's
+  if (table_->attach_timer(grant.handle, timer)) {
+    const Nanos now = clock().now();
+    timer->arm(params.renew ? now + params.ttl / 3 : now + params.ttl);
+  } else {
+    timer->unpin();
+  }
+  timer->unpin();
+}
+
+void LocalEngine::close(bool leave) {
+  {
+    const std::lock_guard lock(sweeper_mutex_);
+    closed_ = true;
+    if (sweeper_ != nullptr) {
+      sweeper_->disarm();
+      std::exchange(sweeper_, nullptr)->unpin();
+    }
+  }
+  std::vector<std::shared_ptr<LocalOwner>> named;
+  {
+    const std::lock_guard lock(owners_mutex_);
+    for (const auto &owner : owners_) {
+      if (auto alive = owner.lock()) named.push_back(std::move(alive));
+    }
+  }
+  unnamed_->closed.store(true);
+  if (leave) {
+    for (const auto &owner : named) {
+      owner->closed.store(true);
+      owner->zombie.store(true);
+      table_->keep_zombie(owner);
+    }
+    table_->keep_zombie(unnamed_);
+  } else {
+    for (const auto &owner : named) close_owner(*owner);
+  }
+  table_->close_instance(*unnamed_, leave);
+}
+
+}  // namespace liblock

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Making and unmaking a table, and its register of owners.
+#include "local/lock_table.hpp"
+
+#include <algorithm>
+
+namespace liblock {
+
+LockTable::LockTable(const TableOptions &options, Clock clock, uint64_t first_token, uint64_t seed)
+    : options_(options),
+      clock_(clock),
+      random_(seed),
+      hash_seed_(random_.next()),
+      shards_(std::make_unique<Shard[]>(kShards)),
+      credit_pool_(options.locks_max) {
+  for (uint32_t i = 0; i < kShards; ++i) {
+    shards_[i].init(i, &random_);
+    shards_[i].raise_token(first_token);
+  }
+}
+
+LockTable::~LockTable() = default;
+
+void LockTable::add_owner(LocalOwner *owner) {
+  const std::lock_guard lock(owners_mutex_);
+  owners_.push_back(owner);
+}
+
+void LockTable::remove_owner(LocalOwner *owner) {
+  const std::lock_guard lock(owners_mutex_);
+  owners_.erase(std::remove(owners_.begin(), owners_.end(), owner), owners_.end());
+}
+
+void LockTable::keep_zombie(std::shared_ptr<LocalOwner> owner) {
+  const std::lock_guard lock(owners_mutex_);
+  zombies_.push_back(std::move(owner));
+}
+
+}  // namespace liblock

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+// The table of one local context name: routes a key to one of 256 shards, and holds what spans shards: compound locks,
+// the global lock, the deadlock search, statistics. One implementation file per theme:
+//   fast_path.cpp   one free key, no record           holds.cpp     begin, hand on and end holds
+//   compound.cpp    several keys, owners: the attempt  records.cpp   their conclusion, release and loss
+//   waiting.cpp   queues, blocking and timed waits, cancel
+//   global_lock.cpp the lock that excludes all others  deadlock.cpp  search over waits-for edges
+//   leases.cpp      queries, extend, sweep             admin.cpp     taking away, closing owners and instances
+//   views.cpp       inspect, list, statistics
+//
+// Lock order: LocalOwner::mutex < global_.mutex < Shard::mutex (ascending number) < leaves. No user code runs under any.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "base/hash.hpp"
+#include "engine/engine.hpp"
+#include "local/deferred.hpp"
+#include "local/shard.hpp"
+#include "local/table_options.hpp"
+#include "local/wait_graph.hpp"
+
+namespace liblock {
+
+class LockTable {
+ public:
+  static constexpr uint32_t kShards = 1u << handle::kShardBits;
+
+  LockTable(const TableOptions &options, Clock clock, uint64_t first_token, uint64_t seed);
+  ~LockTable();
+  const TableOptions &options() const { return options_; }
+  const Clock &clock() const { return clock_; }
+  Random &random() { return random_; }
+
+  // fast_path.cpp -- inline below where it pays
+  // One attempt for a free key without a record. False: the slow path must decide; nothing has changed.
+  bool try_thin(LocalOwner &owner, Bytes key, Nanos ttl, Grant &grant);
+  Status release(const Owner &instance, Handle h);
+
+  // waiting.cpp. keys empty: the global lock. The waiter ends Done, or is queued (then kWaiting).
+  void begin(Waiter &waiter, LocalOwner &owner, std::span<const Bytes> keys, const AcquireParams &params);
+  Grant acquire(LocalOwner &owner, std::span<const Bytes> keys, const AcquireParams &params);
+  void submit(LocalRequest &request, LocalOwner &owner, std::span<const Bytes> keys);
+  // True: the wait will end with this status unless something else ended it before.
+  bool ask_to_end(Waiter &waiter, Status status);
+  Status wait_watching(Waiter::Kind kind, Bytes key, Handle watched, const void *instance, Nanos wait);
+  Nanos due(LocalRequest &request, Nanos now);
+  void drive(LocalRequest &request);
+
+  // leases.cpp
+  HoldView view(const void *instance, Handle h);
+  Status extend(const void *instance, Handle h, Nanos ttl, bool add, HoldView &after);
+  Status update(const void *instance, Handle h, Bytes value);
+  // A lease timer's turn: renews, or ends what is overdue. Returns when to come again; kNever: not at all.
+  Nanos tend_lease(Handle h, Nanos now);
+  // Gives a just acquired lock its timer; false: the lock is gone already.
+  bool attach_timer(Handle h, LeaseTimer *timer);
+  uint64_t sweep();
+  // One step of a sweep: at most `budget` entries, from *position on; false when the table's end was reached.
+  struct SweepPosition {
+    uint32_t shard = 0;
+    uint32_t index = 0;
+  };
+  // One batch of the periodic sweep; false: the pass is complete, the next begins anew.
+  bool sweep_batch(SweepPosition &position);
+  bool sweep_step(SweepPosition &position, uint64_t budget, uint64_t &ended);
+
+  // admin.cpp
+  Status release_keys(LocalOwner &owner, std::span<const Bytes> keys);
+  Status force_release(Bytes key, bool drop_queue);
+  // Ends holds and waits of everyone whom `whom` picks.
+  using Whom = std::function<bool(const LocalOwner &)>;
+  uint64_t clear(const Whom &whom, Status waits_end);
+  void close_owner(LocalOwner &owner);
+  void close_instance(LocalOwner &unnamed, bool leave);
+
+  // views.cpp
+  bool is_locked(Bytes key);
+  bool is_queued(Bytes key);
+  std::unique_ptr<KeyInfo> inspect(Bytes key, bool with_waiters);
+  std::unique_ptr<KeyInfo> inspect_global();
+  // The keys of one shard that are held (or waited for), copied under its lock in small steps.
+  void list_shard(uint32_t shard, bool queues, Bytes prefix, std::vector<std::unique_ptr<KeyInfo>> &out);
+  void stats(liblock_stats &stats);
+  void check_invariants();
+  uint64_t highest_token();
+
+  void add_owner(LocalOwner *owner);
+  void remove_owner(LocalOwner *owner);
+  void keep_zombie(std::shared_ptr<LocalOwner> owner);
+  // Runs after locks were let go; called by Deferred.
+  void reap(Record &record);
+  void global_ready();
+
+  std::atomic<bool> leases_used{false};  // some lock had an expiry: sweeps are worth while
+
+ private:
+  friend class ShardLocks;
+  struct Position {
+    uint32_t hash;
+    uint32_t shard;
+  };
+  enum class Availability : uint8_t { Free, Own, Busy, AlreadyHeld };
+  enum class EndReason : uint8_t { Released, Expired, TakenAway };
+  // Whether a request may take a key although the global lock is asked for. Ticket: the pending global lock waits until
+  // it is dropped, so that it cannot be granted while the request is being served.
+  enum class Pass : uint8_t { No, Free, Ticket };
+
+  Position position_of(Bytes key) const {
+    const uint64_t hash = hash_bytes(key, hash_seed_);
+    return {static_cast<uint32_t>(hash >> 32), static_cast<uint32_t>(hash) & (kShards - 1)};
+  }
+  Nanos deadline_after(Nanos ttl) const { return ttl == kNever ? kNever : clock_.coarse() + clock_.resolution() + ttl; }
+
+  // holds.cpp; all with the shard's lock
+  bool take_credit(Shard &shard);
+  bool reclaim_credit(uint64_t wanted);
+  void begin_hold(Shard &shard, uint32_t index, LocalOwner &owner, Nanos deadline, uint64_t token);
+  void end_hold(Shard &shard, uint32_t index, EndReason reason, bool thin, Deferred &deferred);
+  void lose(Shard &shard, uint32_t index, EndReason reason, Deferred &deferred);
+  bool end_if_overdue(Shard &shard, uint32_t index, Nanos now, Deferred &deferred);
+  void pass_on(Shard &shard, uint32_t index, Deferred &deferred);
+  Waiter *next_to_serve(Shard &shard, Entry &entry, Pass &pass, Deferred &deferred);
+  void hand_to(Shard &shard, uint32_t index, Waiter &waiter, Deferred &deferred);
+  void nudge(Waiter &waiter, Deferred &deferred);
+  void nudge_head(Shard &shard, uint32_t index, Deferred &deferred);
+  void finish(Waiter &waiter, Status status, Deferred &deferred);
+  void end_watches(Entry &entry, Waiter::Kind kind, Handle watched, Status status, Deferred &deferred);
+  void drop_idle_entry(Shard &shard, uint32_t index);
+
+  // compound.cpp
+  Record *prepare_record(LocalOwner &owner, std::span<const Bytes> keys, const AcquireParams &params, Waiter &waiter);
+  void fill_keys(Record &record, std::span<const Bytes> keys);
+  void keep_keys(Record &record);
+  void advance(Record &record, Waiter &waiter, Deferred &deferred);
+  Availability availability(Shard &shard, uint32_t index, const LocalOwner &owner, const AcquireParams &params) const;
+  bool take_all(Record &record, Waiter &waiter, Deferred &deferred);
+  void take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token, const AcquireParams &params);
+  void drop_ref(Shard &shard, KeyRef &ref, Deferred &deferred);
+  Status queue_for(Record &record, uint32_t busy, Waiter &waiter, Deferred &deferred);
+  bool has_credits(const Record &record, Shard &shard);
+  void give_back_held(Record &record, Deferred &deferred);
+  static uint32_t handles_on(const Entry &entry);
+
+  // records.cpp
+  void complete_record(Record &record, Waiter &waiter, bool all_reentered, uint64_t token, Nanos deadline);
+  void raise_owner_tokens(LocalOwner &owner, uint64_t token);
+  // After the end of a compound acquire, with no lock held: keeps the record or gives everything back.
+  void conclude(Waiter &waiter);
+  void abandon(Record &record);
+  void unlink_and_unpin(Record &record);
+  void unpin(Record &record);
+  Status release_record(const Owner &instance, Handle h);
+  Status stale(Shard &shard, Handle h, bool consume) const;
+
+  // waiting.cpp
+  void attempt(Waiter &waiter, Deferred &deferred);
+  void attempt_thin(Waiter &waiter, Deferred &deferred);
+  Status enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred &deferred);
+  void leave_queue(Waiter &waiter, Shard &shard);
+  void wait_blocking(Waiter &waiter);
+  void go_on(Waiter &waiter);
+  bool was_handed_one_of_several(const Waiter &waiter) const;
+  bool spin_as_head(Waiter &waiter);
+  void plan(Waiter &waiter, Nanos now);
+  Nanos tend(Waiter &waiter, Nanos now, Deferred &deferred);
+  void after_leaving(Shard &shard, uint32_t index, Deferred &deferred);
+  Nanos tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferred &deferred);
+  Nanos tend_deadlock(Waiter &waiter, Nanos now);
+  Status begin_watching_key(Waiter &waiter, Bytes key);
+  Status begin_watching_lock(Waiter &waiter, const void *instance);
+  bool end_wait(Waiter &waiter, Status status, Deferred &deferred);
+
+  // global_lock.cpp
+  struct Global {
+    std::mutex mutex;
+    WaitQueue queue;                // guarded by mutex, as all below but the atomics
+    std::vector<Record *> handles;  // of the holder, youngest last; empty: not held
+    LocalOwner *owner = nullptr;
+    Waiter *pending = nullptr;      // asked for: all shards are gated
+    uint64_t token = 0;
+    std::atomic<Nanos> deadline{kNever};  // written under mutex
+    // Keys held by others that the pending one waits for. Leaves 0 never by itself: who passes holds a ticket.
+    std::atomic<int64_t> remaining{0};
+    std::atomic<LocalOwner *> gate_owner{nullptr};  // named owner of the pending or granted global lock
+  };
+  void attempt_global(Waiter &waiter, Deferred &deferred);
+  bool gate_all(LocalOwner &owner);
+  void ungate_all(Deferred &deferred);
+  void begin_pending(Waiter &waiter, Deferred &deferred);
+  void grant_global(Waiter &waiter, Deferred &deferred);
+  void hold_global_again(Waiter &waiter, Deferred &deferred);
+  void lose_global(EndReason reason, Deferred &deferred);
+  void free_global(Deferred &deferred);
+  void next_global(Deferred &deferred);
+  void leave_global(Waiter &waiter, Status status, Deferred &deferred);
+  bool end_global_wait(Waiter &waiter, Status status, Deferred &deferred);
+  Pass try_pass(const LocalOwner &owner, const Record *record);
+  void drop_pass(Pass pass, Deferred &deferred);
+  void count_gated_hold(const LocalOwner &owner, int64_t change, Deferred *deferred);
+  Status release_global(const Owner &instance, Handle h, Deferred &deferred);
+  void reap_global(Record &record);
+  bool end_global_if_overdue(Nanos now);
+
+  // leases.cpp
+  HoldView view_record(const Record &record, Nanos now);
+  HoldView view_global(Handle h);
+  Status extend_global(Handle h, const std::function<Nanos(Nanos)> &new_deadline, HoldView &after);
+  void arm_timers(Entry &entry, Nanos deadline);
+  Nanos renewal_interval(Nanos ttl);
+  Nanos tend_global_lease(Nanos renew_ttl, Nanos hold_until, Nanos now);
+
+  // admin.cpp
+  void end_waits_of_entry(Shard &shard, uint32_t index, const Whom &whom, Status status, Deferred &deferred);
+  void end_global_waits(const Whom &whom, Status status);
+  template <typename Visit>
+  void for_each_entry(Visit visit);
+
+  // views.cpp
+  std::unique_ptr<KeyInfo> describe(Shard &shard, uint32_t index, bool with_waiters, Nanos now);
+
+  // deadlock.cpp
+  void edges_of_wait(const Waiter &waiter, WaitEdges &edges);
+  void edges_of_global_wait(const Waiter &waiter, WaitEdges &edges);
+  void edges_of_owner(const LocalOwner &owner, WaitEdges &edges);
+  bool edge_stands(const WaitEdge &edge, Waiter *&waiter);
+  bool break_cycle(const WaitEdges &cycle, const Waiter &searcher, Deferred &deferred);
+  void search_deadlock(Waiter &waiter, LocalOwner &owner);
+
+  const TableOptions options_;
+  const Clock clock_;
+  Random random_;
+  const uint64_t hash_seed_;
+  std::unique_ptr<Shard[]> shards_;
+  Global global_;
+  std::atomic<int64_t> credit_pool_;
+  std::atomic<uint64_t> waiters_{0};
+  std::atomic<uint64_t> serial_{0};
+  std::mutex owners_mutex_;             // before LocalOwner::mutex
+  std::vector<LocalOwner *> owners_;    // named ones; guarded by owners_mutex_
+  std::vector<std::shared_ptr<LocalOwner>> zombies_;  // guarded by owners_mutex_
+  struct {
+    std::atomic<uint64_t> contended{0}, timeouts{0}, canceled{0}, deadlocks{0}, deadlock_searches{0}, renewals{0},
+        sweeps{0}, global_acquired{0}, global_released{0}, global_expired{0}, global_taken{0};
+  } counters_;
+};
+
+}  // namespace liblock

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// A hold, or a request for one, that needs more than an entry: several keys, a named owner (whose handles on one key
+// share the hold), callbacks, a value, renewal. One handle names it; its home shard (the lowest of its keys) keeps
+// the handle. Each key's state is guarded by that key's shard, so that any of them can be lost by itself:
+//
+//   KeyRef      to             when
+//   Wanted      Held           taken, handed over, or shared with the owner's present hold
+//   Held        GivenBack      released by its handle, or the request failed
+//   Held        Lost           the lease ended or the key was taken away; `lost` is set once for the record, by whom
+//                              finds it so first; he alone gives back the rest and frees the record ("reaps" it)
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/list.hpp"
+#include "base/spin_lock.hpp"
+#include "engine/owner.hpp"
+#include "local/entry.hpp"
+#include "local/waiter.hpp"
+
+namespace liblock {
+
+struct KeyRef {
+  enum class State : uint8_t { Wanted, Held, Lost, GivenBack };
+
+  Bytes key;      // the caller's bytes while the acquire runs, record->key_bytes once it waits or is held
+  uint32_t hash = 0;
+  uint32_t shard = 0;
+  // Guarded by the shard's lock from here on.
+  uint32_t index = 0;
+  State state = State::Wanted;
+  bool reentered = false;
+  Record *record = nullptr;
+  KeyRef *next = nullptr;  // further records on the same hold
+};
+
+class LeaseTimer;
+class Runtime;
+
+struct Record {
+  static constexpr size_t kInlineKeys = 4;
+
+  Handle handle = 0;       // constant while it is held
+  LocalOwner *owner = nullptr;
+  bool global = false;     // the global lock: no keys
+  std::atomic<bool> all_held{false};  // the acquire has succeeded; written under the locks of all its shards
+  bool handle_gone = false;  // guarded by the home shard's lock: released, though a reaper still works on it
+  std::atomic<bool> lost{false};
+  std::atomic<uint32_t> taken{0};  // keys held so far
+  Waiter *queued = nullptr;        // while it waits for a key; guarded by that key's shard's (or the global) lock
+  std::atomic<uint32_t> pins{0};   // see records.cpp
+
+  // Sorted by bytes, without duplicates; constant. lock_order: their shards, ascending, each once.
+  uint32_t key_count = 0;
+  KeyRef inline_refs[kInlineKeys];
+  uint16_t inline_order[kInlineKeys];
+  std::vector<KeyRef> more_refs;
+  std::vector<uint16_t> more_order;
+  KeyRef *refs = inline_refs;
+  uint16_t *lock_order = inline_order;
+  uint32_t lock_count = 0;
+  uint32_t home = 0;
+  std::string key_bytes;
+
+  // Constant once held, but for value (home shard's lock).
+  Nanos ttl = kNever;
+  Nanos hold_until = kNever;  // max_hold
+  bool renew = false;
+  liblock_callback on_lost = nullptr;
+  void *on_lost_user_data = nullptr;
+  std::shared_ptr<CompletionSink> losses;
+  std::shared_ptr<Runtime> runtime;  // where the timer runs and on_lost is called; set when either is wanted
+  std::string value;
+  std::vector<std::pair<std::string, std::string>> metadata;
+  LeaseTimer *timer = nullptr;  // guarded by the home shard's lock
+
+  ListLinks<Record> owner_links;  // in the owner's list; guarded by owner->mutex
+  Record *next_deferred = nullptr;
+  Record *next_free = nullptr;
+};
+
+class LocalOwner final : public Owner {
+ public:
+  using Owner::Owner;
+  SpinLock mutex;  // before any shard's lock
+  // Named owners only: all that it holds or waits for. Guarded by mutex.
+  List<Record, &Record::owner_links> records;
+  std::atomic<uint32_t> keys_held{0};  // named owners only
+};
+
+}  // namespace liblock

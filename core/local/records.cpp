@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// The life of a record after its acquire: concluded or abandoned, released by its handle, reaped when it was lost.
+// Two pins keep its memory: that of the acquire, dropped by conclude(), and that of the handle, dropped by whoever
+// takes the handle out of the table: release, the reaper, or abandon().
+#include "local/lease_timer.hpp"
+#include "local/shard_locks.hpp"
+
+namespace liblock {
+
+void LockTable::conclude(Waiter &waiter) {
+  waiter.grant.attempts = waiter.attempts.load(std::memory_order_relaxed);
+  Record *record = waiter.record;
+  if (record == nullptr) {
+    if (waiter.grant.status != Status::OK) waiter.grant.handle = waiter.grant.token = 0;
+    return;
+  }
+  LocalOwner &owner = *record->owner;
+  const bool granted = waiter.grant.status == Status::OK;
+  if (!granted) {
+    abandon(*record);
+  } else if (owner.named() && !(waiter.grant.flags & LIBLOCK_RESULT_REENTERED) && record->key_count > 1) {
+    raise_owner_tokens(owner, waiter.grant.token);
+  }
+  if (granted && owner.closed.load()) {
+    // Closed between the grant and now: the closer left it to us.
+    const Status released = release_record(owner, waiter.grant.handle);
+    static_cast<void>(released);
+    waiter.grant.status = Status::CLOSED;
+  }
+  if (waiter.grant.status != Status::OK) waiter.grant.handle = waiter.grant.token = 0;
+  unpin(*record);
+  waiter.record = nullptr;
+}
+
+// All holds of an owner follow its newest token, so that each of its handles shows one that no resource has passed.
+void LockTable::raise_owner_tokens(LocalOwner &owner, uint64_t token) {
+  const std::lock_guard lock(owner.mutex);
+  for (Record *r = owner.records.front(); r != nullptr; r = List<Record, &Record::owner_links>::next(r)) {
+    for (uint32_t i = 0; i < r->key_count; ++i) {
+      const std::lock_guard shard_lock(shards_[r->refs[i].shard].mutex);
+      Shard &shard = shards_[r->refs[i].shard];
+      if (r->refs[i].state != KeyRef::State::Held) continue;
+      shard.raise_token(token);
+      Entry &entry = shard.entry(r->refs[i].index);
+      entry.token = std::max(entry.token, token);
+    }
+  }
+}
+
+// The acquire failed: everything is given back, the handle was never shown to anybody.
+void LockTable::abandon(Record &record) {
+  {
+    Deferred deferred(*this);
+    const ShardLocks locks(*this, record);
+    give_back_held(record, deferred);
+    LIBLOCK_ASSERT(!record.handle_gone && !record.all_held);
+    shards_[record.home].forget_handle(record);
+  }
+  unlink_and_unpin(record);
+}
+
+// Takes the record from its owner and drops the handle's pin. With no lock held.
+void LockTable::unlink_and_unpin(Record &record) {
+  LocalOwner &owner = *record.owner;
+  if (owner.named()) {
+    const std::lock_guard lock(owner.mutex);
+    owner.records.remove(&record);
+  }
+  unpin(record);
+}
+
+void LockTable::unpin(Record &record) {
+  if (record.pins.fetch_sub(1) != 1) return;
+  Shard &home = shards_[record.home];
+  const std::lock_guard lock(home.mutex);
+  home.free_record(&record);
+}
+
+Status LockTable::release_record(const Owner &instance, Handle h) {
+  Deferred deferred(*this);
+  Shard &home = shards_[handle::shard(h)];
+  home.mutex.lock();
+  Record *record = home.record(h);
+  if (record == nullptr || !record->all_held || record->owner->instance() != instance.instance()) {
+    const Status status = record == nullptr ? stale(home, h, true) : Status::INVALID_HANDLE;
+    home.mutex.unlock();
+    return status;
+  }
+  if (record->global) {
+    home.mutex.unlock();
+    return release_global(instance, h, deferred);
+  }
+  ShardLocks locks(*this, *record, true);
+  const Nanos now = clock_.now();
+  for (uint32_t i = 0; i < record->key_count; ++i) {
+    KeyRef &ref = record->refs[i];
+    if (ref.state == KeyRef::State::Held) end_if_overdue(shards_[ref.shard], ref.index, now, deferred);
+  }
+  const bool lost = record->lost.load();
+  give_back_held(*record, deferred);
+  home.forget_handle(*record);
+  LeaseTimer *timer = std::exchange(record->timer, nullptr);
+  locks.unlock();
+  if (timer != nullptr) timer->stop();
+  if (!lost) unlink_and_unpin(*record);  // else the reaper's work
+  return lost ? Status::LOST : Status::OK;
+}
+
+// Some key of the record was lost: the rest goes back, and the holder is told once.
+void LockTable::reap(Record &record) {
+  Deferred deferred(*this);
+  if (record.global) {
+    reap_global(record);
+    return;
+  }
+  LeaseTimer *timer = nullptr;
+  LostNotice notice;
+  bool ours = false;
+  {
+    const ShardLocks locks(*this, record);
+    ours = record.all_held;
+    if (!ours && record.queued != nullptr) {
+      // A key was taken from a request that waits for another: it ends, and its own end gives the rest back.
+      Waiter &waiter = *record.queued;
+      leave_queue(waiter, shards_[waiter.wanted->shard]);
+      after_leaving(shards_[waiter.wanted->shard], waiter.wanted->index, deferred);
+      finish(waiter, Status::DEQUEUED, deferred);
+    }
+    if (ours) {
+      give_back_held(record, deferred);
+      if (!record.handle_gone) {
+        shards_[record.home].remember_lost(record.handle);
+        shards_[record.home].forget_handle(record);
+        notice = LostNotice::of(record);
+      }
+      timer = std::exchange(record.timer, nullptr);
+    }
+  }
+  if (timer != nullptr) timer->stop();
+  notice.send();
+  if (ours) unlink_and_unpin(record);
+  unpin(record);
+}
+
+}  // namespace liblock

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// A part of the table under one spin lock: an open-addressing index of its keys, their entries, and the records whose
+// home it is. A plain structure: it knows nothing of waiting, owners or time. Whoever calls holds `mutex`, unless the
+// text says otherwise. Entries, records and queues are pooled: once warm, nothing here allocates.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "local/entry.hpp"
+#include "local/key_store.hpp"
+#include "local/record.hpp"
+#include "local/wait_queue.hpp"
+
+namespace liblock {
+
+struct ShardCounters {
+  uint64_t reentered = 0, reentries_released = 0;  // handles that share a hold with an older one
+  uint64_t handed_off = 0, expired = 0, taken_away = 0, taken_over = 0;
+  uint64_t sweep_entries = 0, sweep_entries_per_hold_max = 0;
+};
+
+class alignas(64) Shard {
+ public:
+  Shard() = default;
+  ~Shard();
+  Shard(const Shard &) = delete;
+  Shard &operator=(const Shard &) = delete;
+  void init(uint32_t number, Random *random);
+
+  // kNoEntry when the key has none.
+  uint32_t find(uint32_t hash, Bytes key) const;
+  // The key must not be there. Throws std::bad_alloc, then nothing has changed.
+  uint32_t insert(uint32_t hash, Bytes key);
+  // The entry must be free of holder and queue.
+  void erase(uint32_t index);
+  Entry &entry(uint32_t index) { return chunks_[index / kEntriesPerChunk]->entries[index % kEntriesPerChunk]; }
+  Nanos &deadline(uint32_t index) { return chunks_[index / kEntriesPerChunk]->deadlines[index % kEntriesPerChunk]; }
+  uint32_t entries_end() const { return entries_end_; }
+  uint32_t number() const { return number_; }
+
+  // The entry's queue, made where it has none. Throws std::bad_alloc.
+  WaitQueue &queue_of(Entry &entry);
+  // Gives an empty queue back to the pool.
+  void drop_queue(Entry &entry);
+
+  // A blank record with this shard as its home and a handle of its own. Throws std::bad_alloc.
+  Record *new_record();
+  // nullptr: no such handle.
+  Record *record(Handle h) const;
+  // Was this handle given out, by its looks?
+  bool issued_record(Handle h) const {
+    const uint32_t index = handle::index(h);
+    return index < record_handles_.size() && handle::generation(h) != 0 && h < record_handles_[index];
+  }
+  // The handle answers no longer; the record itself lives on until free_record.
+  void forget_handle(Record &record);
+  void free_record(Record *record);
+  const std::vector<Record *> &records() const { return record_slots_; }
+
+  // Handles whose lock was lost and not yet released: so that a late release can be told so. The last 4,096 are kept.
+  void remember_lost(Handle h) noexcept;
+  bool was_lost(Handle h) const;
+  bool forget_lost(Handle h);
+
+  // Values of thin holds, which have no record to carry one.
+  void set_value(Entry &entry, Bytes value) {
+    values_[entry.handle].assign(value);
+    entry.has_value = 1;
+  }
+  const std::string &value_of(Handle h) { return values_[h]; }
+  void drop_value(Entry &entry) {
+    values_.erase(entry.handle);
+    entry.has_value = 0;
+  }
+
+  // Raises the token counter so that the next token is above `token`.
+  void raise_token(uint64_t token) { token_ = token_ > token ? token_ : token; }
+  uint64_t next_token() { return ++token_; }
+  uint64_t last_token() const { return token_; }
+  void check_invariants();
+
+  // From here to token_: the one cache line that every pair of acquire and release touches.
+  SpinLock mutex;
+  bool gated = false;   // the global lock is held or asked for: only the let-pass rule grants
+  uint32_t held = 0;    // entries with a holder
+  uint32_t credit = 0;  // locks that may be granted before the table's pool is asked again
+  uint64_t grants = 0;  // holds begun; those ended are counted apart, so that a plain release counts nothing
+
+ private:
+  struct Slot {
+    uint32_t hash;
+    uint32_t index;
+  };
+  static constexpr size_t kLostMax = 4'096;
+
+  void grow_index();
+  void grow_entries();
+  void place(Slot slot);
+
+  uint32_t mask_ = 0;
+  uint32_t used_ = 0;
+  uint32_t free_entry_ = kNoEntry;
+  uint32_t entries_end_ = 0;
+  Slot *slots_ = nullptr;
+  Chunk **chunks_ = nullptr;
+  uint64_t token_ = 0;
+
+ public:
+  ShardCounters counters;
+
+ private:
+  std::vector<Slot> slot_store_;
+  std::vector<Chunk *> chunk_store_;
+  KeyStore keys_;
+  WaitQueue *free_queues_ = nullptr;
+  std::vector<Record *> record_slots_;    // by index of the handle; nullptr: free or retired
+  std::vector<Handle> record_handles_;    // the handle that a slot has, or will give out next
+  std::vector<uint32_t> free_record_slots_;
+  Record *free_records_ = nullptr;
+  std::unordered_map<Handle, std::string> values_;
+  std::vector<Handle> lost_;
+  size_t lost_next_ = 0;
+  uint32_t number_ = 0;
+  Random *random_ = nullptr;
+};
+
+}  // namespace liblock

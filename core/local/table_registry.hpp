@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// The named tables of this process. A table lives as long as some context has it open; one that is opened again later
+// starts its tokens above all that any table of the process has given out, so that they never go back.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "local/lock_table.hpp"
+
+namespace liblock {
+
+struct OpenedTable {
+  Status status = Status::OK;
+  std::shared_ptr<LockTable> table;
+  bool fresh = false;  // made by this call
+};
+
+// name empty: a table of one's own. Thread-safe.
+OpenedTable open_table(const std::string &name, const TableOptions &options, Clock clock);
+// The last context of a table lets go of it here, so that its tokens are remembered.
+void close_table(std::shared_ptr<LockTable> table);
+
+// pthread_atfork: the child starts without named tables.
+void lock_tables_for_fork();
+void unlock_tables_after_fork();
+void forget_tables_after_fork();
+
+}  // namespace liblock

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// See wait_queue.hpp. A FIFO waiter goes to the end and a LIFO one to the front in constant time; only a place in the
+// middle is searched, from the end.
+#include "local/wait_queue.hpp"
+
+#include <algorithm>
+
+namespace liblock {
+
+namespace {
+
+int64_t sort_key_of(const AcquireParams &params, int64_t ticket) {
+  switch (params.order) {
+    case LIBLOCK_ORDER_LIFO:
+      return -ticket;
+    case LIBLOCK_ORDER_PRIORITY:
+      return ticket - params.priority * (params.age_step / 1'000);
+    default:
+      return ticket;
+  }
+}
+
+}  // namespace
+
+WaitQueue::Waiters &WaitQueue::list_of(const Waiter &waiter) {
+  if (waiter.kind != Waiter::Kind::Lock) return watchers;
+  return waiter.params->order == LIBLOCK_ORDER_ANY ? any : strict;
+}
+
+size_t WaitQueue::enqueue(Waiter &waiter, Nanos now) {
+  waiter.enqueued_at = now;
+  Waiters &list = list_of(waiter);
+  if (&list != &strict) {
+    list.push_back(&waiter);
+    return list.size() - 1;
+  }
+  ticket_last_ = std::max(ticket_last_, now / 1'000);  // microseconds: room for every priority and age step
+  waiter.sort_key = sort_key_of(*waiter.params, ticket_last_);
+  const bool before_equals = waiter.params->order == LIBLOCK_ORDER_LIFO;
+  const auto goes_before = [&](const Waiter &other) {
+    return waiter.sort_key < other.sort_key || (before_equals && waiter.sort_key == other.sort_key);
+  };
+  if (!strict.empty() && goes_before(*strict.front())) {
+    strict.insert(&waiter, strict.front());
+    return 0;
+  }
+  size_t position = strict.size();
+  Waiter *before = nullptr;
+  for (Waiter *other = strict.back(); other != nullptr && goes_before(*other); other = Waiters::prev(other)) {
+    before = other;
+    --position;
+  }
+  strict.insert(&waiter, before);
+  return position;
+}
+
+void WaitQueue::remove(Waiter &waiter) { list_of(waiter).remove(&waiter); }
+
+void WaitQueue::requeue(Waiter &waiter, Nanos now) {
+  const Nanos asked_at = waiter.enqueued_at;
+  remove(waiter);
+  if (&list_of(waiter) != &strict) {
+    list_of(waiter).push_back(&waiter);
+    return;
+  }
+  // The end of the queue is behind everybody, whatever the orders: one more than the largest key.
+  ticket_last_ = std::max(ticket_last_, now / 1'000);
+  waiter.sort_key = strict.empty() ? ticket_last_ : std::max(ticket_last_, strict.back()->sort_key);
+  strict.push_back(&waiter);
+  waiter.enqueued_at = asked_at;
+}
+
+size_t WaitQueue::position(const Waiter &waiter) const {
+  size_t position = 0;
+  for (Waiter *other = strict.front(); other != nullptr && other != &waiter; other = Waiters::next(other)) ++position;
+  return position;
+}
+
+void WaitQueue::check_invariants() const {
+  for (Waiter *w = strict.front(); w != nullptr; w = Waiters::next(w)) {
+    LIBLOCK_ASSERT(w->kind == Waiter::Kind::Lock);
+    LIBLOCK_ASSERT(Waiters::next(w) == nullptr || w->sort_key <= Waiters::next(w)->sort_key);
+  }
+}
+
+}  // namespace liblock

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// One wait: for a lock, or for a change of a key that is watched. A blocking call has its waiter on the stack and sleeps
+// on `word`; an asynchronous one has it inside its request, whose timer and end are driven by others.
+//
+//   word      who moves it            to
+//   Waiting   the waiting thread      Parked (before it sleeps)
+//   Parked    whoever nudges          Waiting, and wakes it: it is the next in line, or its holder's lease moved
+//   either    whoever ends the wait   Done, and wakes it when it was Parked; nobody else touches the waiter after that
+#pragma once
+
+#include <atomic>
+
+#include "base/list.hpp"
+#include "engine/acquire_params.hpp"
+#include "engine/handle.hpp"
+
+namespace liblock {
+
+class LocalOwner;
+class LocalRequest;
+struct Record;
+struct KeyRef;
+
+struct Waiter {
+  enum Word : uint32_t { kWaiting, kParked, kDone };
+  enum class Kind : uint8_t { Lock, WatchReleased, WatchHeld, WatchLost };
+  static constexpr uint32_t kNowhere = UINT32_MAX;
+  static constexpr uint32_t kGlobalQueue = UINT32_MAX - 1;
+
+  ListLinks<Waiter> links;  // guarded by the lock of the queue that it is in
+  std::atomic<uint32_t> word{kWaiting};
+
+  // Constant once it is queued.
+  Kind kind = Kind::Lock;
+  const AcquireParams *params = nullptr;
+  LocalOwner *owner = nullptr;
+  Record *record = nullptr;         // nullptr: asks for a thin hold
+  LocalRequest *request = nullptr;  // nullptr: a thread waits
+  uint64_t serial = 0;              // unique in the table
+  Handle watched = 0;               // WatchLost: whose loss
+  // Valid during the first attempt only, the caller's bytes; afterwards `index` and `wanted` say what it waits for.
+  Bytes key;
+  uint32_t hash = 0;
+  uint32_t shard = 0;
+
+  // Guarded by the lock of the queue. `where` (a shard, kGlobalQueue or kNowhere) may be read without it, as a hint
+  // where to lock; index is the entry in that shard.
+  std::atomic<uint32_t> where{kNowhere};
+  uint32_t index = 0;
+  int64_t sort_key = 0;
+  Nanos enqueued_at = 0;
+  KeyRef *wanted = nullptr;  // with a record: the key of it that is waited for
+  bool nudged = false;  // ANY: told to try; not told again before it did
+
+  // Read without the lock by who tends to it. A compound request waits for one key after another.
+  std::atomic<uint32_t> waits_begun{0};
+  std::atomic<Nanos> wait_began_at{0};
+  // A status that somebody wants it to end with; who queues it again looks here first.
+  std::atomic<liblock_status> asked_to_end{0};
+
+  // When it acts by itself. Only the waiting thread, or the request's driver, uses these.
+  bool planned = false;
+  Nanos wait_until = kNever;
+  uint32_t waits_searched = 0;  // for deadlocks
+  Nanos requeue_at = kNever;
+  RetryCount retries;
+  std::atomic<uint32_t> attempts{1};  // retries.attempts(), for others to read
+
+  // Written before word becomes Done.
+  Grant grant;
+};
+
+}  // namespace liblock

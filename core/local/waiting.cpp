@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: MIT
+// Acquires that may have to wait: attempt, queue, and what a waiter does by itself while it waits. A blocking call and
+// an asynchronous request go the same way; the first tends to itself between sleeps, the second by its timer.
+#include <algorithm>
+#include <new>
+
+#include "base/futex.hpp"
+#include "local/shard_locks.hpp"
+
+namespace liblock {
+
+namespace {
+
+// The next in line looks for the key this long before it sleeps: a sleeper on another, idle CPU costs its waker more.
+constexpr Nanos kSpinBudget = 40'000;
+constexpr int kSpinBurst = 100;
+
+}  // namespace
+
+void LockTable::begin(Waiter &waiter, LocalOwner &owner, std::span<const Bytes> keys, const AcquireParams &params) {
+  waiter.params = &params;
+  waiter.owner = &owner;
+  if (keys.size() == 1 && !owner.named() && !params.needs_record()) {
+    const Position at = position_of(keys[0]);
+    waiter.key = keys[0];
+    waiter.hash = at.hash;
+    waiter.shard = at.shard;
+  } else {
+    prepare_record(owner, keys, params, waiter);
+  }
+}
+
+Grant LockTable::acquire(LocalOwner &owner, std::span<const Bytes> keys, const AcquireParams &params) {
+  Waiter waiter;
+  try {
+    begin(waiter, owner, keys, params);
+    {
+      Deferred deferred(*this);
+      attempt(waiter, deferred);
+    }
+    for (;;) {
+      if (waiter.word.load(std::memory_order_acquire) != Waiter::kDone) wait_blocking(waiter);
+      if (!was_handed_one_of_several(waiter)) break;
+      go_on(waiter);
+    }
+  } catch (const std::bad_alloc &) {
+    waiter.grant.status = Status::NO_MEMORY;
+  }
+  conclude(waiter);
+  return waiter.grant;
+}
+
+void LockTable::submit(LocalRequest &request, LocalOwner &owner, std::span<const Bytes> keys) {
+  Waiter &waiter = request.waiter;
+  waiter.request = &request;
+  Deferred deferred(*this);
+  try {
+    begin(waiter, owner, keys, request.params);
+    attempt(waiter, deferred);
+  } catch (const std::bad_alloc &) {
+    finish(waiter, Status::NO_MEMORY, deferred);
+  }
+}
+
+// Ended, or handed a key and not yet through: on with it, with no lock held.
+void LockTable::drive(LocalRequest &request) {
+  Waiter &waiter = request.waiter;
+  if (was_handed_one_of_several(waiter)) {
+    try {
+      go_on(waiter);
+      return;
+    } catch (const std::bad_alloc &) {
+      waiter.grant.status = Status::NO_MEMORY;
+    }
+  }
+  conclude(waiter);
+  request.disarm();
+  request.finished();
+}
+
+bool LockTable::was_handed_one_of_several(const Waiter &waiter) const {
+  return waiter.grant.status == Status::OK && waiter.record != nullptr && waiter.grant.handle == 0;
+}
+
+void LockTable::go_on(Waiter &waiter) {
+  Deferred deferred(*this);
+  waiter.word.store(Waiter::kWaiting, std::memory_order_relaxed);
+  waiter.grant.status = Status::INTERNAL;
+  advance(*waiter.record, waiter, deferred);
+}
+
+void LockTable::attempt(Waiter &waiter, Deferred &deferred) {
+  const uint32_t wanted = waiter.record == nullptr ? 1 : waiter.record->key_count;
+  if (credit_pool_.load(std::memory_order_relaxed) < wanted) reclaim_credit(wanted);
+  if (waiter.record == nullptr) {
+    attempt_thin(waiter, deferred);
+  } else if (waiter.record->global) {
+    attempt_global(waiter, deferred);
+  } else {
+    advance(*waiter.record, waiter, deferred);
+  }
+}
+
+void LockTable::attempt_thin(Waiter &waiter, Deferred &deferred) {
+  const AcquireParams &params = *waiter.params;
+  LocalOwner &owner = *waiter.owner;
+  Shard &shard = shards_[waiter.shard];
+  const std::lock_guard lock(shard.mutex);
+  if (owner.closed.load(std::memory_order_relaxed)) return finish(waiter, Status::CLOSED, deferred);
+  uint32_t index = shard.find(waiter.hash, waiter.key);
+  if (index != kNoEntry && end_if_overdue(shard, index, clock_.now(), deferred)) {
+    ++shard.counters.taken_over;
+    waiter.grant.flags |= LIBLOCK_RESULT_TOOK_OVER;
+    index = shard.find(waiter.hash, waiter.key);
+  }
+  if (!shard.gated && availability(shard, index, owner, params) == Availability::Free) {
+    if (!take_credit(shard)) return finish(waiter, Status::LIMIT, deferred);
+    if (index == kNoEntry) index = shard.insert(waiter.hash, waiter.key);
+    const uint64_t token = shard.next_token();
+    begin_hold(shard, index, owner, deadline_after(params.ttl), token);
+    Entry &entry = shard.entry(index);
+    waiter.grant.handle = entry.handle;
+    waiter.grant.token = token;
+    waiter.grant.hold_count = 1;
+    waiter.grant.remaining = params.ttl;
+    if (entry.queue != nullptr) end_watches(entry, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);
+    return finish(waiter, Status::OK, deferred);
+  }
+  if (params.tries_once()) return finish(waiter, Status::BUSY, deferred);
+  if (index == kNoEntry) index = shard.insert(waiter.hash, waiter.key);
+  const Status queued = enqueue(waiter, shard, index, deferred);
+  if (queued == Status::OK) return;
+  drop_idle_entry(shard, index);
+  finish(waiter, queued, deferred);
+}
+
+// With the shard's lock. Anything but OK: it is in no queue.
+Status LockTable::enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred &deferred) {
+  if (waiters_.fetch_add(1) >= static_cast<uint64_t>(options_.waiters_max)) {
+    waiters_.fetch_sub(1);
+    return Status::LIMIT;
+  }
+  WaitQueue *queue;
+  try {
+    queue = &shard.queue_of(shard.entry(index));
+  } catch (const std::bad_alloc &) {
+    waiters_.fetch_sub(1);
+    return Status::NO_MEMORY;
+  }
+  const size_t position = queue->enqueue(waiter, clock_.now());
+  waiter.serial = serial_.fetch_add(1) + 1;
+  waiter.index = index;
+  waiter.wait_began_at.store(waiter.enqueued_at);
+  waiter.waits_begun.fetch_add(1);
+  if (waiter.kind == Waiter::Kind::Lock) {
+    waiter.grant.queue_position = static_cast<int64_t>(position);
+    waiter.grant.queue_length = static_cast<int64_t>(queue->waiting());
+    counters_.contended.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (waiter.record != nullptr) waiter.record->queued = &waiter;
+  waiter.where.store(shard.number());
+  if (const liblock_status asked = waiter.asked_to_end.load(); asked != 0) {
+    leave_queue(waiter, shard);
+    return static_cast<Status>(asked);
+  }
+  const bool timed = waiter.params->wait != kNever || waiter.params->retry.counts() ||
+                     waiter.params->queue_ttl != kNever || shard.deadline(index) != kNever ||
+                     (waiter.owner != nullptr && waiter.owner->named() && options_.deadlock_detection);
+  if (waiter.request != nullptr && timed) deferred.nudge(waiter.request);
+  return Status::OK;
+}
+
+void LockTable::leave_queue(Waiter &waiter, Shard &shard) {
+  shard.entry(waiter.index).queue->remove(waiter);
+  waiter.where.store(Waiter::kNowhere);
+  if (waiter.record != nullptr) waiter.record->queued = nullptr;
+  waiters_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// A waiter is gone from the queue: the key may be free for the next, the queue empty, or its head a new one.
+void LockTable::after_leaving(Shard &shard, uint32_t index, Deferred &deferred) {
+  Entry &entry = shard.entry(index);
+  if (!entry.held()) {
+    pass_on(shard, index, deferred);
+  } else if (entry.queue != nullptr && entry.queue->empty()) {
+    shard.drop_queue(entry);
+  } else if (shard.deadline(index) != kNever) {
+    nudge_head(shard, index, deferred);
+  }
+}
+
+bool LockTable::end_wait(Waiter &waiter, Status status, Deferred &deferred) {
+  for (;;) {
+    const uint32_t where = waiter.where.load();
+    if (where == Waiter::kNowhere) return false;
+    if (where == Waiter::kGlobalQueue) {
+      if (end_global_wait(waiter, status, deferred)) return true;
+      continue;
+    }
+    Shard &shard = shards_[where];
+    const std::lock_guard lock(shard.mutex);
+    if (waiter.where.load() != where) continue;
+    const uint32_t index = waiter.index;
+    leave_queue(waiter, shard);
+    after_leaving(shard, index, deferred);
+    finish(waiter, status, deferred);
+    return true;
+  }
+}
+
+bool LockTable::ask_to_end(Waiter &waiter, Status status) {
+  Deferred deferred(*this);
+  waiter.asked_to_end.store(static_cast<liblock_status>(status));
+  if (status == Status::CANCELED) counters_.canceled.fetch_add(1, std::memory_order_relaxed);
+  return end_wait(waiter, status, deferred);
+}
+
+void LockTable::wait_blocking(Waiter &waiter) {
+  bool next_in_line = waiter.grant.queue_position == 0 && waiter.kind == Waiter::Kind::Lock;
+  while (waiter.word.load(std::memory_order_acquire) != Waiter::kDone) {
+    if (next_in_line && waiter.params->order != LIBLOCK_ORDER_ANY && spin_as_head(waiter)) return;
+    Nanos until;
+    {
+      Deferred deferred(*this);
+      until = tend(waiter, clock_.now(), deferred);
+    }
+    uint32_t expected = Waiter::kWaiting;
+    if (!waiter.word.compare_exchange_strong(expected, Waiter::kParked)) continue;
+    while (waiter.word.load() == Waiter::kParked) {
+      futex_wait(waiter.word, Waiter::kParked, until);
+      if (until != kNever && clock_.now() >= until) break;
+    }
+    uint32_t parked = Waiter::kParked;
+    // Still parked: time to act by itself. Otherwise it was nudged (kWaiting) or is done.
+    next_in_line = !waiter.word.compare_exchange_strong(parked, Waiter::kWaiting);
+  }
+}
+
+// True: the wait has ended. In bursts with the CPU offered to others in between: the holder may be one of them.
+bool LockTable::spin_as_head(Waiter &waiter) {
+  const Nanos give_up_at = clock_.now() + kSpinBudget;
+  do {
+    for (int i = 0; i < kSpinBurst; ++i) {
+      if (waiter.word.load(std::memory_order_acquire) == Waiter::kDone) return true;
+      cpu_relax();
+    }
+    sched_yield();
+  } while (clock_.now() < give_up_at);
+  return false;
+}
+
+void LockTable::plan(Waiter &waiter, Nanos now) {
+  waiter.planned = true;
+  const AcquireParams &params = *waiter.params;
+  waiter.wait_until = params.wait == kNever ? kNever : now + params.wait;
+  if (waiter.kind != Waiter::Kind::Lock) return;
+  if (waiter.retries.start(params.retry, random_, now) == RetryCount::Step::Refused) waiter.wait_until = INT64_MIN;
+}
+
+// What is due for a waiter at `now`. Returns when to come back; kNever: only when nudged.
+Nanos LockTable::tend(Waiter &waiter, Nanos now, Deferred &deferred) {
+  if (!waiter.planned) plan(waiter, now);
+  waiter.attempts.store(waiter.retries.attempts(), std::memory_order_relaxed);
+  const bool refused = waiter.wait_until == INT64_MIN;
+  const auto step = refused ? RetryCount::Step::Refused
+                            : waiter.retries.advance(waiter.params->retry, random_, std::min(now, waiter.wait_until));
+  if (step != RetryCount::Step::Wait || now >= waiter.wait_until) {
+    const Status end = step == RetryCount::Step::Refused     ? Status::INVALID_ARGUMENT
+                       : step == RetryCount::Step::Exhausted ? Status::RETRIES_EXHAUSTED
+                                                             : Status::TIMEOUT;
+    if (end != Status::INVALID_ARGUMENT) counters_.timeouts.fetch_add(1, std::memory_order_relaxed);
+    waiter.asked_to_end.store(static_cast<liblock_status>(end));  // also where it is between two of several keys
+    end_wait(waiter, end, deferred);
+    return kNever;
+  }
+  Nanos next = std::min(waiter.wait_until, waiter.retries.next_at());
+  const uint32_t where = waiter.where.load();
+  if (where == Waiter::kNowhere) return next;
+  if (where != Waiter::kGlobalQueue) next = std::min(next, tend_in_queue(waiter, where, now, deferred));
+  if (waiter.owner == nullptr || !waiter.owner->named() || !options_.deadlock_detection) return next;
+  return std::min(next, tend_deadlock(waiter, now));
+}
+
+// Lease of the holder, place in the queue, and ANY's own try. Returns when to look again.
+Nanos LockTable::tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferred &deferred) {
+  Shard &shard = shards_[where];
+  const std::lock_guard lock(shard.mutex);
+  if (waiter.where.load() != where) return kNever;
+  const uint32_t index = waiter.index;
+  if (end_if_overdue(shard, index, now, deferred)) {
+    ++shard.counters.taken_over;
+    if (waiter.where.load() != where) return kNever;  // it was this waiter's turn
+  }
+  Entry &entry = shard.entry(index);
+  WaitQueue &queue = *entry.queue;
+  if (std::exchange(waiter.nudged, false) && !entry.held() && !shard.gated && queue.strict.empty()) {
+    leave_queue(waiter, shard);
+    if (take_credit(shard)) {
+      hand_to(shard, index, waiter, deferred);
+    } else {
+      finish(waiter, Status::LIMIT, deferred);
+    }
+    after_leaving(shard, index, deferred);
+    return kNever;
+  }
+  Nanos next = kNever;
+  if (waiter.kind == Waiter::Kind::Lock && waiter.params->queue_ttl != kNever) {
+    if (waiter.requeue_at == kNever) waiter.requeue_at = waiter.enqueued_at + waiter.params->queue_ttl;
+    if (now >= waiter.requeue_at) {
+      queue.requeue(waiter, now);
+      waiter.requeue_at = now + waiter.params->queue_ttl;
+      nudge_head(shard, index, deferred);
+    }
+    next = waiter.requeue_at;
+  }
+  const bool watches_lease = waiter.kind != Waiter::Kind::Lock || queue.strict.front() == &waiter ||
+                             (queue.strict.empty() && queue.any.front() == &waiter);
+  return watches_lease ? std::min(next, shard.deadline(index)) : next;
+}
+
+Nanos LockTable::tend_deadlock(Waiter &waiter, Nanos now) {
+  const uint32_t begun = waiter.waits_begun.load();
+  const Nanos due_at = waiter.wait_began_at.load() + nanos_from_ms(options_.deadlock_delay_ms);
+  if (waiter.waits_searched == begun) return kNever;
+  if (now < due_at) return due_at;
+  waiter.waits_searched = begun;
+  search_deadlock(waiter, *waiter.owner);
+  return kNever;
+}
+
+Nanos LocalRequest::due(Nanos now) { return table_->due(*this, now); }
+
+Nanos LockTable::due(LocalRequest &request, Nanos now) {
+  Deferred deferred(*this);
+  return tend(request.waiter, now, deferred);
+}
+
+Status LockTable::wait_watching(Waiter::Kind kind, Bytes key, Handle watched, const void *instance, Nanos wait) {
+  AcquireParams params;
+  params.wait = wait;
+  Waiter waiter;
+  waiter.kind = kind;
+  waiter.params = &params;
+  waiter.watched = watched;
+  const Status begun = watched != 0 ? begin_watching_lock(waiter, instance) : begin_watching_key(waiter, key);
+  if (begun != Status::OK) return begun;
+  if (waiter.word.load(std::memory_order_acquire) != Waiter::kDone) wait_blocking(waiter);
+  return waiter.grant.status;
+}
+
+Status LockTable::begin_watching_key(Waiter &waiter, Bytes key) {
+  Deferred deferred(*this);
+  const Position at = position_of(key);
+  Shard &shard = shards_[at.shard];
+  const std::lock_guard lock(shard.mutex);
+  uint32_t index = shard.find(at.hash, key);
+  if (index != kNoEntry && end_if_overdue(shard, index, clock_.now(), deferred)) index = shard.find(at.hash, key);
+  const bool held = index != kNoEntry && shard.entry(index).held();
+  if (waiter.kind == Waiter::Kind::WatchReleased && !held) return Status::NOT_HELD;
+  if (waiter.kind == Waiter::Kind::WatchHeld && held) {
+    finish(waiter, Status::OK, deferred);
+    return Status::OK;
+  }
+  if (waiter.params->wait == 0) return Status::TIMEOUT;
+  if (index == kNoEntry) index = shard.insert(at.hash, key);
+  const Status queued = enqueue(waiter, shard, index, deferred);
+  if (queued != Status::OK) drop_idle_entry(shard, index);
+  return queued;
+}
+
+Status LockTable::begin_watching_lock(Waiter &waiter, const void *instance) {
+  Deferred deferred(*this);
+  const HoldView seen = view(instance, waiter.watched);
+  if (seen.status != Status::OK) return seen.status;
+  if (waiter.params->wait == 0) return Status::TIMEOUT;
+  uint32_t shard_number = handle::shard(waiter.watched);
+  uint32_t index = handle::index(waiter.watched);
+  if (handle::is_compound(waiter.watched)) {
+    const std::lock_guard lock(shards_[shard_number].mutex);
+    const Record *record = shards_[shard_number].record(waiter.watched);
+    if (record == nullptr) return Status::NOT_HELD;
+    if (record->global) return Status::UNSUPPORTED;
+    // Any key of it would do; one in the home shard can be looked at under the lock that is held.
+    const KeyRef *ref = std::find_if(record->refs, record->refs + record->key_count,
+                                     [&](const KeyRef &r) { return r.shard == shard_number; });
+    if (ref->state != KeyRef::State::Held) return Status::LOST;
+    return enqueue(waiter, shards_[shard_number], ref->index, deferred);
+  }
+  Shard &shard = shards_[shard_number];
+  const std::lock_guard lock(shard.mutex);
+  if (shard.entry(index).handle != waiter.watched || !shard.entry(index).held()) return Status::LOST;
+  return enqueue(waiter, shard, index, deferred);
+}
+
+}  // namespace liblock

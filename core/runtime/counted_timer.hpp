@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// A timer that several threads arm, stop and give up without knowing of each other: it is deleted with its last
+// reference. Every stay in the runtime's heap holds one, so that a timer which fires while it is being stopped is
+// still there; due() must therefore be harmless after disarm().
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "runtime/runtime.hpp"
+
+namespace liblock {
+
+class CountedTimer : public Timer {
+ public:
+  explicit CountedTimer(std::shared_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
+
+  void pin() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void unpin() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+  // due() comes at `at` or earlier; not at all once disarmed.
+  void arm(Nanos at) {
+    if (at == kNever || disarmed_.load()) return;
+    pin();
+    if (!runtime_->arm(*this, at)) unpin();
+    if (disarmed_.load() && runtime_->cancel(*this)) unpin();  // disarm() came in between and did not see it
+  }
+  void disarm() {
+    disarmed_.store(true);
+    if (runtime_->cancel(*this)) unpin();
+  }
+  void fire(Nanos now) final {
+    if (!disarmed_.load()) arm(due(now));
+    unpin();
+  }
+  Runtime &runtime() { return *runtime_; }
+
+ protected:
+  ~CountedTimer() override = default;
+  // When to come again; kNever: only when armed again.
+  virtual Nanos due(Nanos now) = 0;
+
+ private:
+  const std::shared_ptr<Runtime> runtime_;
+  std::atomic<uint32_t> references_{1};
+  std::atomic<bool> disarmed_{false};
+};
+
+}  // namespace liblock

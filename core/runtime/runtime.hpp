@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// What the engines ask of the outside world: timers, and a place where user callbacks run. Production has a libuv
+// loop behind it (the library's own thread, or the caller's loop); tests have one that is moved by hand.
+#pragma once
+
+#include "runtime/timer_heap.hpp"
+
+namespace liblock {
+
+// One delivery to user code. The runtime's from post() on, until dispose().
+class Notice {
+ public:
+  virtual ~Notice() = default;
+  virtual void deliver() = 0;
+  virtual void dispose() { delete this; }
+  Notice *next = nullptr;
+};
+
+// Thread-safe. No call waits for user code.
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+  // True: it was not armed before. Armed already, it can only come earlier.
+  virtual bool arm(Timer &timer, Nanos at) = 0;
+  // True: it was armed and will not fire. False: it is not armed, or its fire() is running or about to run.
+  virtual bool cancel(Timer &timer) = 0;
+  // Delivered exactly once, in the order of posting.
+  virtual void post(Notice *notice) = 0;
+};
+
+// Marks a thread that runs user callbacks or the loop: whatever could wait must not be called on it.
+class NoBlockingScope {
+ public:
+  NoBlockingScope() { ++depth_; }
+  ~NoBlockingScope() { --depth_; }
+  NoBlockingScope(const NoBlockingScope &) = delete;
+  NoBlockingScope &operator=(const NoBlockingScope &) = delete;
+  static bool active() { return depth_ != 0; }
+
+ private:
+  // initial-exec: one instruction to read, also in a shared object; the few bytes fit the loader's reserve.
+  [[gnu::tls_model("initial-exec")]] static inline thread_local int depth_ = 0;
+};
+
+}  // namespace liblock

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Starts a thread of ours inside somebody else's process: all signals blocked, so that the host's handlers run on
+// the host's threads; named, so that the host's people see whose it is; detached, since it lives as long as the process.
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace liblock {
+
+template <typename Body>
+void start_thread(const char *name, Body body) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread thread(std::move(body));
+    pthread_setname_np(thread.native_handle(), name);
+    thread.detach();
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace liblock

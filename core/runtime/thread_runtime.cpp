@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// See thread_runtime.hpp. The callback thread sleeps on bell_ only after it announced so in sleeping_ and found the
+// queue still empty; a poster rings only where the announcement stands. Neither can miss the other (both seq_cst).
+#include "runtime/thread_runtime.hpp"
+
+#include <unistd.h>
+
+#include <mutex>
+#include <system_error>
+
+#include "base/assert.hpp"
+#include "base/futex.hpp"
+#include "runtime/thread.hpp"
+
+namespace liblock {
+
+namespace {
+
+constinit std::mutex start_mutex;
+constinit std::atomic<ThreadRuntime *> the_runtime{nullptr};
+
+}  // namespace
+
+ThreadRuntime &ThreadRuntime::instance() {
+  ThreadRuntime *runtime = the_runtime.load(std::memory_order_acquire);
+  if (runtime != nullptr) return *runtime;
+  const std::lock_guard lock(start_mutex);
+  runtime = the_runtime.load(std::memory_order_relaxed);
+  if (runtime == nullptr) {
+    runtime = new ThreadRuntime;
+    the_runtime.store(runtime, std::memory_order_release);
+  }
+  return *runtime;
+}
+
+bool ThreadRuntime::started() { return the_runtime.load(std::memory_order_acquire) != nullptr; }
+
+void ThreadRuntime::forget_after_fork() {
+  new (&start_mutex) std::mutex;  // whoever held it is not in this process
+  ThreadRuntime *runtime = the_runtime.exchange(nullptr);
+  if (runtime == nullptr) return;
+  // The loop's structures may have been in the middle of a change: only its descriptors are safe to touch.
+  for (const int fd : {runtime->loop_.backend_fd, runtime->loop_.async_io_watcher.fd, runtime->loop_.async_wfd,
+                       runtime->loop_.signal_pipefd[0], runtime->loop_.signal_pipefd[1]}) {
+    if (fd >= 0) close(fd);
+  }
+}
+
+ThreadRuntime::ThreadRuntime() {
+  if (uv_loop_init(&loop_) != 0) {
+    throw std::system_error(std::make_error_code(std::errc::too_many_files_open), "uv_loop_init");
+  }
+  timers_.attach(
+      &loop_, [](uv_async_t *async) { static_cast<ThreadRuntime *>(async->data)->timers_.run_due(); }, this);
+  start_thread("liblock-loop", [this] { run_loop(); });
+  start_thread("liblock-callback", [this] { run_callbacks(); });
+}
+
+void ThreadRuntime::post(Notice *notice) {
+  if (!notices_.push(notice)) return;
+  bell_.fetch_add(1);
+  if (sleeping_.load() != 0) futex_wake(&bell_, 1);
+}
+
+void ThreadRuntime::run_loop() {
+  const NoBlockingScope scope;
+  timers_.run_due();
+  uv_run(&loop_, UV_RUN_DEFAULT);
+}
+
+void ThreadRuntime::run_callbacks() {
+  for (;;) {
+    if (deliver_all(notices_.take_all()) > 0) continue;
+    const uint32_t seen = bell_.load();
+    sleeping_.store(1);
+    if (Notice *late = notices_.take_all(); late != nullptr) {
+      sleeping_.store(0);
+      deliver_all(late);
+      continue;
+    }
+    futex_wait(bell_, seen, kNever);
+    sleeping_.store(0);
+  }
+}
+
+}  // namespace liblock

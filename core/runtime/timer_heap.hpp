@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Deadlines in order: a binary heap of timers that know their place, so that any of them is removed in O(log n).
+// Pure: it is told the time. A timer is in the heap once at most; arming it again can only make it fire earlier, so
+// that of two who want to be woken neither is forgotten.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/clock.hpp"
+
+namespace liblock {
+
+class Timer {
+ public:
+  virtual ~Timer() = default;
+  // Called once per arming, with no lock of the runtime held; the timer is no longer armed and may be re-armed.
+  virtual void fire(Nanos now) = 0;
+
+ private:
+  friend class TimerHeap;
+  static constexpr size_t kNotArmed = SIZE_MAX;
+  size_t index_ = kNotArmed;
+  Nanos at_ = kNever;
+};
+
+class TimerHeap {
+ public:
+  // Fires at `at`, or earlier where it was armed so before.
+  // True: it was not in the heap before.
+  bool arm(Timer &timer, Nanos at);
+  // False: it was not armed (it never was, or it is being fired).
+  bool cancel(Timer &timer);
+  // kNever when nothing is armed.
+  Nanos earliest() const { return heap_.empty() ? kNever : heap_.front()->at_; }
+  // Takes out one timer that is due, nullptr when none is.
+  Timer *pop_due(Nanos now);
+  size_t size() const { return heap_.size(); }
+  void check_invariants() const;
+
+ private:
+  void place(size_t index, Timer *timer);
+  void sift_up(size_t index);
+  void sift_down(size_t index);
+
+  std::vector<Timer *> heap_;
+};
+
+}  // namespace liblock
