@@ -185,6 +185,17 @@ static void the_token_of_a_global_lock_is_larger_than_every_earlier_one(void **s
   assert_true(global < after);
 }
 
+static void a_global_lock_finds_overdue_keys_by_itself(void **state) {
+  const liblock_acquire_options brief = with_ttl(15);
+  const liblock_lock first = take_with(*state, "a", &brief);
+  await_lost(*state, first);
+  let_pass_ms(20);
+  assert_ok(probe_global(*state));
+  take_with(*state, "b", &brief);
+  assert_ok(one_global_pair(*state));
+  assert_status(LIBLOCK_LOST, liblock_release(*state, first, NULL));
+}
+
 static void a_global_lease_ends_and_the_next_takes_over(void **state) {
   const liblock_acquire_options brief = with_ttl(20);
   liblock_lock global = 0;
@@ -206,6 +217,7 @@ int main(void) {
       fresh(a_stream_of_keyed_locks_does_not_starve_the_global_lock),
       fresh(a_stream_of_global_locks_does_not_starve_a_keyed_lock),
       fresh(the_token_of_a_global_lock_is_larger_than_every_earlier_one),
+      fresh(a_global_lock_finds_overdue_keys_by_itself),
       fresh(a_global_lease_ends_and_the_next_takes_over),
   };
   return cmocka_run_group_tests_name("global lock", tests, NULL, NULL);
