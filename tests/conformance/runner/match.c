@@ -183,7 +183,7 @@ static bool number_match(struct world *world, const json_t *expect, const json_t
   const char *comparison;
   json_t *operand;
   json_object_foreach((json_t *)expect, comparison, operand) {
-    int64_t value;
+    int64_t value = 0;
     if (!operand_value(world, operand, &value, fault)) return false;
     if (!compare(comparison, number, value)) return false;
   }

@@ -177,7 +177,7 @@ static bool read_bytes_option(const struct option *option, const json_t *node, s
 
 static bool read_one(const struct option *option, const json_t *node, struct arena *arena, char *base,
                      enum lost_notice *notice, struct fault *fault) {
-  int64_t ttl_ms;
+  int64_t ttl_ms = 0;
   switch (option->kind) {
     case WIDE:
     case NARROW:

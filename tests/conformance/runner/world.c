@@ -93,10 +93,18 @@ static struct fence *fence_of(struct world *world, const char *space, liblock_by
   return fence;
 }
 
+static bool key_repeated(const struct hold *hold, size_t index) {
+  for (size_t i = 0; i < index; i++) {
+    if (bytes_equal(hold->keys[i], hold->keys[index])) return true;
+  }
+  return false;
+}
+
 /* The end of a request does not say whether it was a reentry, so grants of named owners may also repeat the
  * token. */
 void world_granted(struct world *world, struct hold *hold, bool reentered) {
   for (size_t i = 0; i < hold->key_count; i++) {
+    if (key_repeated(hold, i)) continue;
     struct fence *fence = fence_of(world, hold->context->space, hold->keys[i]);
     const bool repeats = (reentered || hold->owned) && hold->token == fence->token;
     if (hold->token > fence->token || repeats) {
