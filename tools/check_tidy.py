@@ -43,6 +43,7 @@ def c_functions(text):
             inside = any(kind == "function" for kind, _, _ in stack)
             is_function = not inside and ")" in head and not re.match(r"(namespace|class|struct|enum|union)\b", head)
             is_function = is_function and "=" not in re.sub(r"\([^()]*\)|operator\S+", "", head).split("(")[0]
+            is_function = is_function and head.count("\n") < 12  # longer: rows of a table made by a macro
             first = begin + len(clean[begin:index]) - len(clean[begin:index].lstrip())
             stack.append(("function" if is_function else "other", first, head))
             begin = index + 1

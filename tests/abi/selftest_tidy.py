@@ -18,6 +18,7 @@ def main():
     tap = Tap()
     base = {
         "core/base/a.cpp": HEAD + BODY + AT_BOUND,
+        "tests/api/rows.h": HEAD + 'ROW(a, call("x"))\n' * 75 + "ROW(b, call((type){1}))\n",
         "tests/unit/t.cpp": HEAD + "// sleep_for (as a word in a comment)\n" + BODY,
         "tools/a.py": '#!/usr/bin/env python3\n# SPDX-License-Identifier: MIT\n"""Purpose."""\n',
         "core/meson.build": "# SPDX-License-Identifier: MIT\n# Says what is built.\n",

@@ -7,8 +7,8 @@ gate_needs="clang"
 
 # A foreign toolchain that is not there leaves no test behind that could be seen missing: it is named here.
 foreign() {
-  have ruby || skip ffi_smoke_ruby "Ruby with the ffi gem is not on this machine"
-  python3 -c 'import ctypes' 2>/dev/null || skip ffi_smoke_python "this Python has no ctypes"
+  have ruby || skip ffi_ruby "Ruby with the ffi gem is not on this machine"
+  python3 -c 'import ctypes' 2>/dev/null || skip ffi_python "this Python has no ctypes"
 }
 
 quick() { ordinary_build && run_suites release api && foreign; }
