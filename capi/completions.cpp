@@ -16,8 +16,7 @@ liblock_status liblock_completions_open(liblock_context *context, size_t capacit
     }
     auto opened = std::make_unique<liblock_completions>();
     opened->context = context->rep;
-    opened->rep = std::make_shared<Completions>(capacity);
-    context->rep->add_completions(opened->rep);
+    opened->rep = context->rep->open_completions(capacity);
     *completions = opened.release();
     return Status::OK;
   });

@@ -14,7 +14,9 @@ Status view(liblock_context *context, liblock_lock lock, HoldView &seen) {
 }
 
 Nanos left_of(liblock_context *context, const HoldView &seen) {
-  return seen.deadline == kNever ? kNever : seen.deadline - context->rep->engine().clock().coarse();
+  if (seen.deadline == kNever) return kNever;
+  const Clock &clock = context->rep->engine().clock();
+  return std::max<Nanos>(0, seen.deadline - clock.coarse() - clock.resolution());
 }
 
 void describe(liblock_context *context, const HoldView &seen, Outcome &outcome) {

@@ -30,7 +30,8 @@ Status known_options(const liblock_acquire_options *given, liblock_acquire_optio
 Status undo_if_late(Engine &engine, const Grant &grant, Nanos min_remaining) {
   if (min_remaining == 0 || grant.remaining == kNever) return Status::OK;
   const HoldView seen = engine.view(grant.handle);
-  if (seen.status == Status::OK && seen.deadline - engine.clock().now() >= min_remaining) return Status::OK;
+  const Nanos now = engine.clock().coarse() + engine.clock().resolution();
+  if (seen.status == Status::OK && seen.deadline - now >= min_remaining) return Status::OK;
   const Status released = engine.release(grant.handle);
   static_cast<void>(released);
   return Status::TOO_LATE;

@@ -11,7 +11,8 @@
 
 namespace liblock {
 
-Completions::Completions(size_t capacity) : capacity_(capacity), fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Completions::Completions(size_t capacity, std::shared_ptr<std::atomic<uint64_t>> dropped_notices)
+    : capacity_(capacity), fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), dropped_(std::move(dropped_notices)) {
   if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
@@ -59,7 +60,7 @@ bool Completions::put_reserved(const liblock_completion &completion) {
 bool Completions::put_notice(const liblock_completion &completion) {
   const std::lock_guard lock(mutex_);
   if (closed_ || entries_.size() + reserved_ >= capacity_) {
-    dropped_.fetch_add(1, std::memory_order_relaxed);
+    dropped_->fetch_add(1, std::memory_order_relaxed);
     return false;
   }
   put_locked(completion);

@@ -15,7 +15,7 @@ namespace liblock {
 class Completions final : public CompletionSink {
  public:
   // Throws std::system_error when no descriptor can be had.
-  explicit Completions(size_t capacity);
+  Completions(size_t capacity, std::shared_ptr<std::atomic<uint64_t>> dropped_notices);
   ~Completions() override;
   int fd() const { return fd_; }
 
@@ -29,7 +29,6 @@ class Completions final : public CompletionSink {
   void close();
   // After it nothing is read any more; what was not read goes to `unread`.
   void abandon(const std::function<void(const liblock_completion &)> &unread);
-  uint64_t dropped_notices() const { return dropped_.load(std::memory_order_relaxed); }
   void close_fd_after_fork();
 
  private:
@@ -43,7 +42,7 @@ class Completions final : public CompletionSink {
   size_t reserved_ = 0;
   bool closed_ = false;
   bool abandoned_ = false;
-  std::atomic<uint64_t> dropped_{0};
+  const std::shared_ptr<std::atomic<uint64_t>> dropped_;  // the context's count, over all its queues
 };
 
 }  // namespace liblock

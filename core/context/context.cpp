@@ -41,8 +41,11 @@ Status read_url(const char *url, std::string &name, std::string &message) {
     message = std::string("this version has no ") + scheme + " contexts yet; use \"local:NAME\"";
     return Status::UNSUPPORTED;
   }
-  message = "the url names no known kind of context; use \"local:NAME\"";
-  return Status::INVALID_ARGUMENT;
+  const size_t scheme = std::strspn(url, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+  const bool has_scheme = scheme > 0 && url[scheme] == ':';
+  message = has_scheme ? "the url names no kind of context that this version knows; use \"local:NAME\""
+                       : "the url has no scheme; use \"local:NAME\", or \"local:\" for a table of its own";
+  return has_scheme ? Status::UNSUPPORTED : Status::INVALID_ARGUMENT;
 }
 
 }  // namespace
@@ -148,19 +151,12 @@ Status Context::close_async(liblock_callback callback, void *user_data) {
   return Status::OK;
 }
 
-void Context::add_completions(const std::shared_ptr<Completions> &completions) {
+std::shared_ptr<Completions> Context::open_completions(size_t capacity) {
+  auto opened = std::make_shared<Completions>(capacity, dropped_notices_);
   const std::lock_guard lock(mutex_);
   std::erase_if(completions_, [](const auto &c) { return c.expired(); });
-  completions_.push_back(completions);
-}
-
-uint64_t Context::dropped_notices() {
-  const std::lock_guard lock(mutex_);
-  uint64_t dropped = 0;
-  for (const auto &weak : completions_) {
-    if (const auto c = weak.lock()) dropped += c->dropped_notices();
-  }
-  return dropped;
+  completions_.push_back(opened);
+  return opened;
 }
 
 // In the child of a fork, where one thread runs: no lock may be taken, whoever held it is gone.

@@ -88,8 +88,8 @@ class Context : public std::enable_shared_from_this<Context> {
   Status close();
   Status close_async(liblock_callback callback, void *user_data);
 
-  void add_completions(const std::shared_ptr<Completions> &completions);
-  uint64_t dropped_notices();
+  std::shared_ptr<Completions> open_completions(size_t capacity);
+  uint64_t dropped_notices() const { return dropped_notices_->load(std::memory_order_relaxed); }
   void close_descriptors_after_fork();
 
  private:
@@ -109,6 +109,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::mutex mutex_;                   // guards completions_, and waiting for waiting_ == 0
   std::condition_variable left_;
   std::vector<std::weak_ptr<Completions>> completions_;
+  const std::shared_ptr<std::atomic<uint64_t>> dropped_notices_ = std::make_shared<std::atomic<uint64_t>>(0);
 };
 
 }  // namespace liblock

@@ -8,15 +8,19 @@ namespace liblock {
 
 int64_t RetryPolicy::next_interval_ms(uint32_t attempt, Random &random) const {
   if (callback != nullptr) return callback(attempt, user_data);
-  int64_t interval = interval_ms;
+  // Bounds so that no sum or product below overflows; far beyond any wait.
+  constexpr int64_t kLongest = INT64_MAX / 4'096;
+  int64_t interval = std::min(interval_ms, kLongest);
+  const int64_t cap = std::min(cap_ms, kLongest);
   if (backoff == Backoff::Linear) {
-    interval = step_ms > 0 && attempt > cap_ms / step_ms ? cap_ms : interval_ms + static_cast<int64_t>(attempt) * step_ms;
-    interval = std::min(interval, cap_ms);
+    const int64_t step = std::min(step_ms, kLongest);
+    const bool beyond = step > 0 && attempt > cap / step;
+    interval = beyond ? cap : std::min(interval + static_cast<int64_t>(attempt) * step, cap);
   } else if (backoff == Backoff::Exponential) {
-    for (uint32_t i = 0; i < attempt && interval > 0 && interval < cap_ms; ++i) interval *= base;
-    interval = std::min(interval, cap_ms);
+    for (uint32_t i = 0; i < attempt && interval > 0 && interval < cap; ++i) interval *= base;
+    interval = std::min(interval, cap);
   }
-  return interval + random.up_to(jitter_ms);
+  return interval + random.up_to(std::min(jitter_ms, kLongest));
 }
 
 RetryCount::Step RetryCount::start(const RetryPolicy &policy, Random &random, Nanos now) {

@@ -10,6 +10,7 @@
 namespace liblock {
 
 Status LockTable::release_keys(LocalOwner &owner, std::span<const Bytes> keys) {
+  if (owner.closed.load()) return Status::CLOSED;
   std::vector<Bytes> wanted(keys.begin(), keys.end());
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
@@ -110,7 +111,11 @@ void LockTable::for_each_entry(Visit visit) {
 
 uint64_t LockTable::clear(const Whom &whom, Status waits_end) {
   uint64_t cleared = 0;
+  // Waits first, all of them: what is taken away must not be granted to one who is about to be dequeued.
   end_global_waits(whom, waits_end);
+  for_each_entry([&](Shard &shard, uint32_t index, Deferred &deferred) {
+    end_waits_of_entry(shard, index, whom, waits_end, deferred);
+  });
   {
     Deferred deferred(*this);
     const std::lock_guard lock(global_.mutex);
@@ -120,7 +125,6 @@ uint64_t LockTable::clear(const Whom &whom, Status waits_end) {
     }
   }
   for_each_entry([&](Shard &shard, uint32_t index, Deferred &deferred) {
-    end_waits_of_entry(shard, index, whom, waits_end, deferred);
     if (!shard.entry(index).held() || !whom(*shard.entry(index).owner)) return;
     ++cleared;
     lose(shard, index, EndReason::TakenAway, deferred);

@@ -75,6 +75,7 @@ void LockTable::fill_keys(Record &record, std::span<const Bytes> keys) {
 
 // The caller's bytes are gone once the first attempt is over.
 void LockTable::keep_keys(Record &record) {
+  if (record.key_count == 0 || record.refs[0].key.data() == record.key_bytes.data()) return;  // kept already
   size_t size = 0;
   for (uint32_t i = 0; i < record.key_count; ++i) size += record.refs[i].key.size();
   record.key_bytes.clear();
@@ -213,11 +214,7 @@ bool LockTable::has_credits(const Record &record, Shard &shard) {
     wanted += record.refs[i].shard == shard.number() && record.refs[i].state != KeyRef::State::Held;
   }
   while (shard.credit < wanted) {
-    const uint32_t before = shard.credit;
-    shard.credit = 0;
-    const bool more = take_credit(shard);
-    shard.credit += before;
-    if (!more) return false;
+    if (!refill_credit(shard)) return false;
   }
   return true;
 }
@@ -254,6 +251,7 @@ void LockTable::complete_record(Record &record, Waiter &waiter, bool all_reenter
     record.value.clear();
     record.metadata.clear();
   }
+  record.token = token;
   Grant &grant = waiter.grant;
   grant.handle = record.handle;
   grant.token = token;
@@ -264,7 +262,7 @@ void LockTable::complete_record(Record &record, Waiter &waiter, bool all_reenter
   Shard &shard = shards_[record.refs[0].shard];
   grant.hold_count = handles_on(shard.entry(record.refs[0].index));
   const Nanos ends = shard.deadline(record.refs[0].index);
-  if (all_reentered) grant.remaining = ends == kNever ? kNever : ends - clock_.coarse();
+  if (all_reentered) grant.remaining = remaining(ends);
 }
 
 uint32_t LockTable::handles_on(const Entry &entry) {

@@ -81,6 +81,10 @@ void LockTable::ungate_all(Deferred &deferred) {
 void LockTable::attempt_global(Waiter &waiter, Deferred &deferred) {
   const AcquireParams &params = *waiter.params;
   LocalOwner &owner = *waiter.owner;
+  if (leases_used.load(std::memory_order_relaxed)) {
+    uint64_t ended = 0;
+    end_all_overdue(clock_.now(), ended);  // what is over must not be waited for
+  }
   const std::lock_guard lock(global_.mutex);
   if (owner.closed.load()) return finish(waiter, Status::CLOSED, deferred);
   if (!global_.handles.empty() && global_.deadline.load() <= clock_.now()) lose_global(EndReason::Expired, deferred);
@@ -276,6 +280,17 @@ void LockTable::leave_global(Waiter &waiter, Status status, Deferred &deferred) 
     global_.queue.remove(waiter);
   }
   finish(waiter, status, deferred);
+}
+
+// While it is the one asked for, it finds out itself which of the keys that it waits for become overdue.
+Nanos LockTable::tend_global(const Waiter &waiter, Nanos now) {
+  if (!leases_used.load(std::memory_order_relaxed)) return kNever;
+  {
+    const std::lock_guard lock(global_.mutex);
+    if (global_.pending != &waiter) return global_.deadline.load();
+  }
+  uint64_t ended = 0;
+  return end_all_overdue(now, ended);
 }
 
 bool LockTable::end_global_if_overdue(Nanos now) {

@@ -9,7 +9,10 @@ namespace liblock {
 
 namespace {
 
+// A shard takes as many credits at once, unless the table is near its bound: then one, since credits that one shard
+// keeps unused are out of reach of an acquire that holds the locks of others.
 constexpr int64_t kCreditBatch = 64;
+constexpr int64_t kNearBound = 64 * LockTable::kShards;
 // ANY: a waiter that has been overtaken for so long is handed the key. By time, not by count: a count of releases
 // falls back to the speed of strict order.
 constexpr Nanos kOvertakingBudget = kMillisecond;
@@ -18,25 +21,27 @@ constexpr Nanos kOvertakingBudget = kMillisecond;
 
 // Credits spread locks_max over the shards, so that no counter is shared by all acquires; the sum is exact.
 bool LockTable::take_credit(Shard &shard) {
-  if (shard.credit > 0) return true;
+  return shard.credit > 0 || refill_credit(shard);
+}
+
+bool LockTable::refill_credit(Shard &shard) {
   int64_t pool = credit_pool_.load(std::memory_order_relaxed);
   while (pool > 0) {
-    const int64_t taken = std::min(pool, kCreditBatch);
+    const int64_t taken = pool > kNearBound ? kCreditBatch : 1;
     if (!credit_pool_.compare_exchange_weak(pool, pool - taken, std::memory_order_relaxed)) continue;
-    shard.credit = static_cast<uint32_t>(taken);
+    shard.credit += static_cast<uint32_t>(taken);
     return true;
   }
   return false;
 }
 
 // Gathers unused credits of all shards. With no shard's lock held.
-bool LockTable::reclaim_credit(uint64_t wanted) {
+void LockTable::reclaim_credit() {
   for (uint32_t i = 0; i < kShards; ++i) {
     const std::lock_guard lock(shards_[i].mutex);
     credit_pool_.fetch_add(shards_[i].credit, std::memory_order_relaxed);
     shards_[i].credit = 0;
   }
-  return credit_pool_.load(std::memory_order_relaxed) >= static_cast<int64_t>(wanted);
 }
 
 // The caller has a credit in hand (take_credit).
@@ -227,6 +232,7 @@ void LockTable::end_watches(Entry &entry, Waiter::Kind kind, Handle watched, Sta
     if (w->kind == kind && (watched == 0 || w->watched == watched)) {
       queue.remove(*w);
       w->where.store(Waiter::kNowhere);
+      waiters_.fetch_sub(1, std::memory_order_relaxed);
       finish(*w, status, deferred);
     }
     w = next;

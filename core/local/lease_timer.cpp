@@ -31,6 +31,7 @@ LostNotice LostNotice::of(const Record &record) {
   notice.user_data = record.on_lost_user_data;
   notice.sink = record.losses;
   notice.handle = record.handle;
+  notice.token = record.token;
   return notice;
 }
 
@@ -40,6 +41,7 @@ void LostNotice::send() {
   completion.kind = LIBLOCK_KIND_LOST;
   completion.status = LIBLOCK_LOST;
   completion.lock = handle;
+  completion.token = token;
   completion.user_data = user_data;
   completion.message = status_text(LIBLOCK_LOST);
   if (sink != nullptr) sink->put_notice(completion);

@@ -38,6 +38,7 @@ struct LostNotice {
   void *user_data = nullptr;
   std::shared_ptr<CompletionSink> sink;
   Handle handle = 0;
+  uint64_t token = 0;
 };
 
 }  // namespace liblock

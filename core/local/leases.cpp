@@ -9,7 +9,9 @@ namespace liblock {
 
 namespace {
 
-Nanos later(Nanos deadline, Nanos by) { return deadline == kNever ? kNever : deadline + by; }
+Nanos later(Nanos deadline, Nanos by) {
+  return deadline == kNever ? kNever : std::min(deadline, kNever / 2) + std::min(by, kNever / 4);
+}
 
 }  // namespace
 
@@ -219,6 +221,24 @@ Nanos LockTable::tend_global_lease(Nanos renew_ttl, Nanos hold_until, Nanos now)
 }
 
 // At most 64 entries are looked at while a shard is held, whatever the batch: an acquire waits for microseconds at most.
+Nanos LockTable::end_all_overdue(Nanos now, uint64_t &ended) {
+  Nanos earliest = kNever;
+  for (uint32_t number = 0; number < kShards; ++number) {
+    Shard &shard = shards_[number];
+    for (uint32_t index = 0;;) {
+      Deferred deferred(*this);
+      const std::lock_guard lock(shard.mutex);
+      const uint32_t end = std::min(shard.entries_end(), index + kEntriesPerChunk);
+      for (; index < end; ++index) {
+        if (shard.deadline(index) <= now) ended += end_if_overdue(shard, index, now, deferred);
+        earliest = std::min(earliest, shard.deadline(index));
+      }
+      if (index >= shard.entries_end()) break;
+    }
+  }
+  return earliest;
+}
+
 bool LockTable::sweep_step(SweepPosition &position, uint64_t budget, uint64_t &ended) {
   const Nanos now = clock_.now();
   while (budget > 0 && position.shard < kShards) {

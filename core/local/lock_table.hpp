@@ -11,6 +11,7 @@
 // Lock order: LocalOwner::mutex < global_.mutex < Shard::mutex (ascending number) < leaves. No user code runs under any.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -58,6 +59,8 @@ class LockTable {
   // Gives a just acquired lock its timer; false: the lock is gone already.
   bool attach_timer(Handle h, LeaseTimer *timer);
   uint64_t sweep();
+  // Ends every overdue lock; returns the earliest end of the others.
+  Nanos end_all_overdue(Nanos now, uint64_t &ended);
   // One step of a sweep: at most `budget` entries, from *position on; false when the table's end was reached.
   struct SweepPosition {
     uint32_t shard = 0;
@@ -112,11 +115,16 @@ class LockTable {
     const uint64_t hash = hash_bytes(key, hash_seed_);
     return {static_cast<uint32_t>(hash >> 32), static_cast<uint32_t>(hash) & (kShards - 1)};
   }
+  // Never more than the ttl that was asked for, never less than 0.
+  Nanos remaining(Nanos deadline) const {
+    return deadline == kNever ? kNever : std::max<Nanos>(0, deadline - clock_.coarse() - clock_.resolution());
+  }
   Nanos deadline_after(Nanos ttl) const { return ttl == kNever ? kNever : clock_.coarse() + clock_.resolution() + ttl; }
 
   // holds.cpp; all with the shard's lock
   bool take_credit(Shard &shard);
-  bool reclaim_credit(uint64_t wanted);
+  bool refill_credit(Shard &shard);
+  void reclaim_credit();
   void begin_hold(Shard &shard, uint32_t index, LocalOwner &owner, Nanos deadline, uint64_t token);
   void end_hold(Shard &shard, uint32_t index, EndReason reason, bool thin, Deferred &deferred);
   void lose(Shard &shard, uint32_t index, EndReason reason, Deferred &deferred);
@@ -203,6 +211,7 @@ class LockTable {
   Status release_global(const Owner &instance, Handle h, Deferred &deferred);
   void reap_global(Record &record);
   bool end_global_if_overdue(Nanos now);
+  Nanos tend_global(const Waiter &waiter, Nanos now);
 
   // leases.cpp
   HoldView view_record(const Record &record, Nanos now);

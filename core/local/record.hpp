@@ -45,6 +45,7 @@ struct Record {
   static constexpr size_t kInlineKeys = 4;
 
   Handle handle = 0;       // constant while it is held
+  uint64_t token = 0;      // of its grant; constant while it is held
   LocalOwner *owner = nullptr;
   bool global = false;     // the global lock: no keys
   std::atomic<bool> all_held{false};  // the acquire has succeeded; written under the locks of all its shards

@@ -8,7 +8,7 @@ namespace liblock {
 
 namespace {
 
-int64_t remaining_ms_of(Nanos deadline, Nanos now) { return deadline == kNever ? -1 : ms_from_nanos(deadline - now); }
+int64_t ms_or_none(Nanos remaining) { return remaining == kNever ? -1 : ms_from_nanos(remaining); }
 
 void add_waiters(const WaitQueue &queue, Nanos now, KeyInfo &info) {
   for (const auto *list : {&queue.strict, &queue.any}) {
@@ -31,7 +31,7 @@ std::unique_ptr<KeyInfo> LockTable::describe(Shard &shard, uint32_t index, bool 
     info->instance = entry.owner->instance_id();
     info->is_zombie = entry.owner->zombie.load();
     info->token = entry.token;
-    info->remaining_ms = remaining_ms_of(shard.deadline(index), now);
+    info->remaining_ms = ms_or_none(remaining(shard.deadline(index)));
     info->hold_count = handles_on(entry);
     // Of several handles on the hold the oldest carries what was asked for with it.
     const KeyRef *oldest = entry.refs;
@@ -84,7 +84,7 @@ std::unique_ptr<KeyInfo> LockTable::inspect_global() {
     info->instance = global_.owner->instance_id();
     info->is_zombie = global_.owner->zombie.load();
     info->token = global_.token;
-    info->remaining_ms = remaining_ms_of(global_.deadline.load(), now);
+    info->remaining_ms = ms_or_none(remaining(global_.deadline.load()));
     info->hold_count = static_cast<uint32_t>(global_.handles.size());
   }
   if (const Waiter *w = global_.pending; w != nullptr) {

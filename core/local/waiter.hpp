@@ -54,6 +54,7 @@ struct Waiter {
 
   // Read without the lock by who tends to it. A compound request waits for one key after another.
   std::atomic<uint32_t> waits_begun{0};
+  std::atomic<uint32_t> waits_searched{0};  // for deadlocks
   std::atomic<Nanos> wait_began_at{0};
   // A status that somebody wants it to end with; who queues it again looks here first.
   std::atomic<liblock_status> asked_to_end{0};
@@ -61,7 +62,6 @@ struct Waiter {
   // When it acts by itself. Only the waiting thread, or the request's driver, uses these.
   bool planned = false;
   Nanos wait_until = kNever;
-  uint32_t waits_searched = 0;  // for deadlocks
   Nanos requeue_at = kNever;
   RetryCount retries;
   std::atomic<uint32_t> attempts{1};  // retries.attempts(), for others to read

@@ -53,13 +53,22 @@ Grant LockTable::acquire(LocalOwner &owner, std::span<const Bytes> keys, const A
 void LockTable::submit(LocalRequest &request, LocalOwner &owner, std::span<const Bytes> keys) {
   Waiter &waiter = request.waiter;
   waiter.request = &request;
-  Deferred deferred(*this);
-  try {
-    begin(waiter, owner, keys, request.params);
-    attempt(waiter, deferred);
-  } catch (const std::bad_alloc &) {
-    finish(waiter, Status::NO_MEMORY, deferred);
+  request.pin();
+  {
+    Deferred deferred(*this);
+    try {
+      begin(waiter, owner, keys, request.params);
+      attempt(waiter, deferred);
+      // "Before waiting" is here: by the time of its timer a later wait may have closed a cycle.
+      if (options_.deadlock_delay_ms == 0 && owner.named() && options_.deadlock_detection &&
+          waiter.where.load() != Waiter::kNowhere) {
+        tend_deadlock(waiter, kNever);
+      }
+    } catch (const std::bad_alloc &) {
+      finish(waiter, Status::NO_MEMORY, deferred);
+    }
   }
+  request.unpin();
 }
 
 // Ended, or handed a key and not yet through: on with it, with no lock held.
@@ -91,7 +100,8 @@ void LockTable::go_on(Waiter &waiter) {
 
 void LockTable::attempt(Waiter &waiter, Deferred &deferred) {
   const uint32_t wanted = waiter.record == nullptr ? 1 : waiter.record->key_count;
-  if (credit_pool_.load(std::memory_order_relaxed) < wanted) reclaim_credit(wanted);
+  if (credit_pool_.load(std::memory_order_relaxed) < wanted) reclaim_credit();
+  if (global_.deadline.load() != kNever) end_global_if_overdue(clock_.now());
   if (waiter.record == nullptr) {
     attempt_thin(waiter, deferred);
   } else if (waiter.record->global) {
@@ -260,10 +270,10 @@ void LockTable::plan(Waiter &waiter, Nanos now) {
 // What is due for a waiter at `now`. Returns when to come back; kNever: only when nudged.
 Nanos LockTable::tend(Waiter &waiter, Nanos now, Deferred &deferred) {
   if (!waiter.planned) plan(waiter, now);
-  waiter.attempts.store(waiter.retries.attempts(), std::memory_order_relaxed);
   const bool refused = waiter.wait_until == INT64_MIN;
   const auto step = refused ? RetryCount::Step::Refused
                             : waiter.retries.advance(waiter.params->retry, random_, std::min(now, waiter.wait_until));
+  waiter.attempts.store(waiter.retries.attempts(), std::memory_order_relaxed);
   if (step != RetryCount::Step::Wait || now >= waiter.wait_until) {
     const Status end = step == RetryCount::Step::Refused     ? Status::INVALID_ARGUMENT
                        : step == RetryCount::Step::Exhausted ? Status::RETRIES_EXHAUSTED
@@ -276,7 +286,8 @@ Nanos LockTable::tend(Waiter &waiter, Nanos now, Deferred &deferred) {
   Nanos next = std::min(waiter.wait_until, waiter.retries.next_at());
   const uint32_t where = waiter.where.load();
   if (where == Waiter::kNowhere) return next;
-  if (where != Waiter::kGlobalQueue) next = std::min(next, tend_in_queue(waiter, where, now, deferred));
+  next = std::min(next, where == Waiter::kGlobalQueue ? tend_global(waiter, now)
+                                                      : tend_in_queue(waiter, where, now, deferred));
   if (waiter.owner == nullptr || !waiter.owner->named() || !options_.deadlock_detection) return next;
   return std::min(next, tend_deadlock(waiter, now));
 }
@@ -321,9 +332,9 @@ Nanos LockTable::tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferr
 Nanos LockTable::tend_deadlock(Waiter &waiter, Nanos now) {
   const uint32_t begun = waiter.waits_begun.load();
   const Nanos due_at = waiter.wait_began_at.load() + nanos_from_ms(options_.deadlock_delay_ms);
-  if (waiter.waits_searched == begun) return kNever;
+  if (waiter.waits_searched.load() == begun) return kNever;
   if (now < due_at) return due_at;
-  waiter.waits_searched = begun;
+  if (waiter.waits_searched.exchange(begun) == begun) return kNever;
   search_deadlock(waiter, *waiter.owner);
   return kNever;
 }
@@ -342,7 +353,7 @@ Status LockTable::wait_watching(Waiter::Kind kind, Bytes key, Handle watched, co
   waiter.kind = kind;
   waiter.params = &params;
   waiter.watched = watched;
-  const Status begun = watched != 0 ? begin_watching_lock(waiter, instance) : begin_watching_key(waiter, key);
+  const Status begun = kind == Waiter::Kind::WatchLost ? begin_watching_lock(waiter, instance) : begin_watching_key(waiter, key);
   if (begun != Status::OK) return begun;
   if (waiter.word.load(std::memory_order_acquire) != Waiter::kDone) wait_blocking(waiter);
   return waiter.grant.status;
