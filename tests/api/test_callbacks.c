@@ -165,13 +165,13 @@ static void a_slow_callback_delays_no_renewal(void **state) {
   static struct slow slow;
   latch_init(&slow.entered);
   latch_init(&slow.leave);
-  liblock_acquire_options options = with_ttl(300);
+  liblock_acquire_options options = with_ttl(900);
   options.renew = 1;
   const liblock_lock lock = take_with(*state, "renewed", &options);
   liblock_request request = 0;
   assert_ok(liblock_acquire_async(*state, KEY("k"), NULL, dawdle, &slow, &request));
   assert_true(latch_await(&slow.entered, 1));
-  struct renewing r = {*state, stats_of(*state).renewals + 6};
+  struct renewing r = {*state, stats_of(*state).renewals + 4};
   const bool renewed = wait_until(has_renewed, &r, GENEROUS_MS);
   latch_add(&slow.leave, 1);
   assert_true(renewed);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "api.h"
+#include "recorder.h"
 #include "worker.h"
 
 static liblock_lock take_global(liblock_context *context) {
@@ -100,14 +101,19 @@ static void an_owner_that_holds_a_key_is_let_pass_by_a_waiting_global_lock(void 
 
 static void a_global_wait_that_times_out_lets_the_keyed_requests_go(void **state) {
   liblock_context *context = *state;
+  recorder *r = recorder_new(context, false);
   take(context, "a");
   const liblock_acquire_options brief = waits(60);
-  worker *global = worker_acquires_global(context, &brief);
-  await_waiters(context, 1);
-  worker *keyed = worker_acquires(context, "b", NULL);
-  assert_status(LIBLOCK_TIMEOUT, worker_join(global, NULL, NULL));
-  assert_ok(worker_join(keyed, NULL, NULL));
+  liblock_request request = 0;
+  assert_ok(liblock_acquire_global_async(context, &brief, recorder_callback, recorder_slot(r, 0), &request));
+  request_key(context, r, 1, "b", NULL);
+  assert_true(recorder_await(r, 2));
+  for (size_t i = 0; i < 2; i++) {
+    const record entry = recorder_at(r, i);
+    assert_status(entry.tag == 0 ? LIBLOCK_TIMEOUT : LIBLOCK_OK, entry.completion.status);
+  }
   assert_ok(probe(context, "c"));
+  recorder_free(r);
 }
 
 struct traffic {

@@ -4,6 +4,7 @@
  * only the keys before the one it waits for, and every failing end gives all back.
  */
 #include "api.h"
+#include "recorder.h"
 #include "worker.h"
 
 static const liblock_bytes a_b[] = {BYTES("a"), BYTES("b")};
@@ -104,13 +105,19 @@ static void a_failing_wait_gives_back_what_it_kept(void **state) {
 
 static void what_a_failing_wait_gave_back_goes_to_the_next_waiter(void **state) {
   liblock_context *context = *state;
+  recorder *r = recorder_new(context, false);
   take(context, "c");
   const liblock_acquire_options brief = waits(60);
-  worker *m = worker_acquires_many(context, a_b_c, 3, &brief);
-  await_waiters(context, 1);
-  worker *next = worker_acquires(context, "a", NULL);
-  assert_status(LIBLOCK_TIMEOUT, worker_join(m, NULL, NULL));
-  assert_ok(worker_join(next, NULL, NULL));
+  liblock_request request = 0;
+  assert_ok(liblock_acquire_many_async(context, a_b_c, 3, &brief, recorder_callback, recorder_slot(r, 0),
+                                       &request));
+  request_key(context, r, 1, "a", NULL);
+  assert_true(recorder_await(r, 2));
+  for (size_t i = 0; i < 2; i++) {
+    const record entry = recorder_at(r, i);
+    assert_status(entry.tag == 0 ? LIBLOCK_TIMEOUT : LIBLOCK_OK, entry.completion.status);
+  }
+  recorder_free(r);
 }
 
 static void duplicates_are_folded(void **state) {

@@ -4,6 +4,7 @@
  * time are asserted (nobody gives up early, up to one tick of the coarse clock); upper bounds never.
  */
 #include "api.h"
+#include "recorder.h"
 #include "worker.h"
 
 enum { COARSE_TICK_MS = 10 };
@@ -61,18 +62,21 @@ static void wait_ms_ends_as_timeout_and_not_before_its_time(void **state) {
 
 static void a_wait_that_timed_out_leaves_the_queue_in_order(void **state) {
   liblock_context *context = *state;
+  recorder *r = recorder_new(context, true);
   const liblock_lock held = take(context, "held");
   const liblock_acquire_options brief = waits(40);
-  worker *first = worker_acquires(context, "held", &brief);
-  await_waiters(context, 1);
-  worker *second = worker_acquires(context, "held", NULL);
-  await_waiters(context, 2);
-  assert_status(LIBLOCK_TIMEOUT, worker_join(first, NULL, NULL));
+  request_key(context, r, 0, "held", &brief);
+  for (int tag = 1; tag < 4; tag++) request_key(context, r, tag, "held", NULL);
+  assert_true(recorder_await(r, 1));
+  assert_int_equal(recorder_at(r, 0).tag, 0);
+  assert_status(LIBLOCK_TIMEOUT, recorder_at(r, 0).completion.status);
   assert_ok(liblock_release(context, held, NULL));
-  liblock_lock lock = 0;
-  assert_ok(worker_join(second, &lock, NULL));
-  assert_ok(liblock_release(context, lock, NULL));
-  assert_ok(probe(context, "held"));
+  assert_true(recorder_await(r, 4));
+  for (int i = 1; i < 4; i++) {
+    assert_int_equal(recorder_at(r, (size_t)i).tag, i);
+    assert_ok(recorder_at(r, (size_t)i).completion.status);
+  }
+  recorder_free(r);
 }
 
 static void retries_end_as_retries_exhausted_after_as_many_intervals(void **state) {

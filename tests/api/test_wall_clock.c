@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "recorder.h"
 #include "worker.h"
 
 static atomic_long step_s;
@@ -81,17 +82,21 @@ static void a_step_ends_and_prolongs_no_wait(void **state) {
   liblock_context *context = *state;
   take(context, "k");
   const liblock_acquire_options patient = waits(400);
+  recorder *r = recorder_new(context, false);
+  request_key(context, r, 0, "k", &patient);
   worker *waiting = worker_acquires(context, "k", &patient);
-  await_waiters(context, 1);
+  let_pass_ms(50);
   step_the_wall_clock(7200);
   let_pass_ms(50);
-  const bool ended_early = worker_is_done(waiting);
   step_the_wall_clock(-14400);
   liblock_result result;
   assert_status(LIBLOCK_TIMEOUT, worker_join(waiting, NULL, &result));
-  assert_false(ended_early);
   assert_true(result.waited_ms >= 390);
+  assert_true(recorder_await(r, 1));
+  assert_status(LIBLOCK_TIMEOUT, recorder_at(r, 0).completion.status);
+  assert_true(recorder_at(r, 0).completion.waited_ms >= 390);
   step_the_wall_clock(7200);
+  recorder_free(r);
 }
 
 static void a_step_backwards_never_repeats_a_token(void **state) {
