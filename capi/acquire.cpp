@@ -33,7 +33,8 @@ liblock_status acquire_one(liblock_context *context, const void *key, size_t key
                            liblock_result *result) {
   if (lock != nullptr) *lock = 0;
   if (context == nullptr || lock == nullptr || !key_is_valid(key, key_size) || !result_is_usable(result)) {
-    return refuse(result, Status::INVALID_ARGUMENT, "context or lock is NULL, or the key has not 1 to 512 bytes");
+    return refuse(result, Status::INVALID_ARGUMENT,
+                  "context or lock is NULL, or the key has not 1 to 512 bytes");
   }
   const Bytes one = bytes(key, key_size);
   Grant grant;
@@ -62,7 +63,8 @@ void liblock_acquire_options_init(liblock_acquire_options *options, size_t struc
 }
 
 liblock_status liblock_acquire(liblock_context *context, const void *key, size_t key_size,
-                               const liblock_acquire_options *options, liblock_lock *lock, liblock_result *result) {
+                               const liblock_acquire_options *options, liblock_lock *lock,
+                               liblock_result *result) {
   return acquire_one(context, key, key_size, options, false, lock, result);
 }
 
@@ -126,7 +128,8 @@ liblock_status liblock_acquire_many_async(liblock_context *context, const libloc
 }
 
 liblock_status liblock_acquire_global_async(liblock_context *context, const liblock_acquire_options *options,
-                                            liblock_callback callback, void *user_data, liblock_request *request) {
+                                            liblock_callback callback, void *user_data,
+                                            liblock_request *request) {
   if (request == nullptr) return LIBLOCK_INVALID_ARGUMENT;
   *request = 0;
   if (context == nullptr) return LIBLOCK_INVALID_ARGUMENT;

@@ -7,8 +7,8 @@ using namespace liblock::capi;
 
 namespace {
 
-liblock_status clear(liblock_context *context, Engine::Whom whom, const void *id, size_t id_size, uint64_t *cleared,
-                     liblock_result *result) {
+liblock_status clear(liblock_context *context, Engine::Whom whom, const void *id, size_t id_size,
+                     uint64_t *cleared, liblock_result *result) {
   if (cleared != nullptr) *cleared = 0;
   return guarded_result(result, [&](Outcome &) {
     if (const Status status = usable(context); status != Status::OK) return status;
@@ -22,8 +22,8 @@ liblock_status clear(liblock_context *context, Engine::Whom whom, const void *id
 
 }  // namespace
 
-liblock_status liblock_force_release(liblock_context *context, const void *key, size_t key_size, int32_t flags,
-                                     liblock_result *result) {
+liblock_status liblock_force_release(liblock_context *context, const void *key, size_t key_size,
+                                     int32_t flags, liblock_result *result) {
   return guarded_result(result, [&](Outcome &) {
     if (const Status status = usable(context); status != Status::OK) return status;
     if (!key_is_valid(key, key_size) || (flags & ~LIBLOCK_DROP_QUEUE) != 0) return Status::INVALID_ARGUMENT;
@@ -33,8 +33,8 @@ liblock_status liblock_force_release(liblock_context *context, const void *key, 
 liblock_status liblock_clear(liblock_context *context, uint64_t *cleared, liblock_result *result) {
   return clear(context, Engine::Whom::Everybody, nullptr, 0, cleared, result);
 }
-liblock_status liblock_clear_owner(liblock_context *context, const void *owner_id, size_t size, uint64_t *cleared,
-                                   liblock_result *result) {
+liblock_status liblock_clear_owner(liblock_context *context, const void *owner_id, size_t size,
+                                   uint64_t *cleared, liblock_result *result) {
   return clear(context, Engine::Whom::Owner, owner_id, size, cleared, result);
 }
 liblock_status liblock_clear_instance(liblock_context *context, const void *instance_id, size_t size,

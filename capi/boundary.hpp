@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The border between C and the core: the one place where exceptions stop, where results are filled in, and where a
-// context is asked whether it may be used at all. Shims check pointers and sizes, then call one function of the core.
+// The border between C and the core: the one place where exceptions stop, where results are filled in, and
+// where a context is asked whether it may be used at all. Shims check pointers and sizes, then call one
+// function of the core.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,8 @@ liblock_status guarded(Body &&body) noexcept {
 }
 
 inline bool result_is_usable(const liblock_result *result) {
-  return result == nullptr || (result->struct_size >= sizeof(liblock_result) && result->struct_size <= 65'536);
+  return result == nullptr ||
+         (result->struct_size >= sizeof(liblock_result) && result->struct_size <= 65'536);
 }
 
 // Fills in a result; message: cause and cure, else the status' own text.
@@ -55,7 +57,9 @@ liblock_status guarded_result(liblock_result *result, Body &&body) noexcept {
   return finish(result, outcome);
 }
 
-inline bool key_is_valid(const void *key, size_t size) { return key != nullptr && size >= 1 && size <= kKeyMax; }
+inline bool key_is_valid(const void *key, size_t size) {
+  return key != nullptr && size >= 1 && size <= kKeyMax;
+}
 inline Bytes bytes(const void *data, size_t size) { return {static_cast<const char *>(data), size}; }
 
 // The context behind the handle, when it is open.

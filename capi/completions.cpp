@@ -5,8 +5,8 @@
 using namespace liblock;
 using namespace liblock::capi;
 
-liblock_status liblock_completions_open(liblock_context *context, size_t capacity, liblock_completions **completions,
-                                        liblock_result *result) {
+liblock_status liblock_completions_open(liblock_context *context, size_t capacity,
+                                        liblock_completions **completions, liblock_result *result) {
   if (completions != nullptr) *completions = nullptr;
   return guarded_result(result, [&](Outcome &outcome) {
     if (const Status status = usable(context); status != Status::OK) return status;

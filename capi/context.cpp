@@ -9,8 +9,8 @@ void liblock_context_options_init(liblock_context_options *options, size_t struc
   init_struct(options, struct_size, default_context_options());
 }
 
-liblock_status liblock_open(const char *url, const liblock_context_options *options, liblock_context **context,
-                            liblock_result *result) {
+liblock_status liblock_open(const char *url, const liblock_context_options *options,
+                            liblock_context **context, liblock_result *result) {
   if (context != nullptr) *context = nullptr;
   return guarded_result(result, [&](Outcome &outcome) {
     if (context == nullptr) {
@@ -57,5 +57,6 @@ liblock_status liblock_ping(liblock_context *context, liblock_result *result) {
 
 liblock_status liblock_instance_id(liblock_context *context, char *buffer, size_t size, size_t *needed) {
   const Status status = usable(context);
-  return status != Status::OK ? raw(status) : raw(copy_text(context->rep->instance_id(), buffer, size, needed));
+  return status != Status::OK ? raw(status)
+                              : raw(copy_text(context->rep->instance_id(), buffer, size, needed));
 }

@@ -21,7 +21,8 @@ struct liblock_cursor {
 namespace {
 
 template <typename Question>
-liblock_status ask(liblock_context *context, const void *key, size_t key_size, int32_t *answer, Question question) {
+liblock_status ask(liblock_context *context, const void *key, size_t key_size, int32_t *answer,
+                   Question question) {
   if (answer == nullptr) return LIBLOCK_INVALID_ARGUMENT;
   *answer = 0;
   return guarded([&] {
@@ -32,8 +33,8 @@ liblock_status ask(liblock_context *context, const void *key, size_t key_size, i
   });
 }
 
-liblock_status inspect(liblock_context *context, const void *key, size_t key_size, bool queue, liblock_info **info,
-                       liblock_result *result) {
+liblock_status inspect(liblock_context *context, const void *key, size_t key_size, bool queue,
+                       liblock_info **info, liblock_result *result) {
   if (info != nullptr) *info = nullptr;
   return guarded_result(result, [&](Outcome &) {
     if (const Status status = usable(context); status != Status::OK) return status;
@@ -83,43 +84,58 @@ const WaiterInfo *waiter_at(const liblock_info *info, size_t index) {
 
 }  // namespace
 
-liblock_status liblock_is_locked(liblock_context *context, const void *key, size_t key_size, int32_t *locked) {
+liblock_status liblock_is_locked(liblock_context *context, const void *key, size_t key_size,
+                                 int32_t *locked) {
   return ask(context, key, key_size, locked, [](Engine &engine, Bytes k) { return engine.is_locked(k); });
 }
-liblock_status liblock_is_queued(liblock_context *context, const void *key, size_t key_size, int32_t *queued) {
+liblock_status liblock_is_queued(liblock_context *context, const void *key, size_t key_size,
+                                 int32_t *queued) {
   return ask(context, key, key_size, queued, [](Engine &engine, Bytes k) { return engine.is_queued(k); });
 }
-liblock_status liblock_inspect(liblock_context *context, const void *key, size_t key_size, liblock_info **info,
-                               liblock_result *result) {
+liblock_status liblock_inspect(liblock_context *context, const void *key, size_t key_size,
+                               liblock_info **info, liblock_result *result) {
   return inspect(context, key, key_size, false, info, result);
 }
-liblock_status liblock_inspect_queue(liblock_context *context, const void *key, size_t key_size, liblock_info **info,
-                                     liblock_result *result) {
+liblock_status liblock_inspect_queue(liblock_context *context, const void *key, size_t key_size,
+                                     liblock_info **info, liblock_result *result) {
   return inspect(context, key, key_size, true, info, result);
 }
 
-const void *liblock_info_key(const liblock_info *info, size_t *size) { return text(info, &KeyInfo::key, size); }
-const void *liblock_info_owner(const liblock_info *info, size_t *size) { return text(info, &KeyInfo::owner, size); }
+const void *liblock_info_key(const liblock_info *info, size_t *size) {
+  return text(info, &KeyInfo::key, size);
+}
+const void *liblock_info_owner(const liblock_info *info, size_t *size) {
+  return text(info, &KeyInfo::owner, size);
+}
 const void *liblock_info_instance(const liblock_info *info, size_t *size) {
   return text(info, &KeyInfo::instance, size);
 }
-const void *liblock_info_value(const liblock_info *info, size_t *size) { return text(info, &KeyInfo::value, size); }
+const void *liblock_info_value(const liblock_info *info, size_t *size) {
+  return text(info, &KeyInfo::value, size);
+}
 int32_t liblock_info_is_global(const liblock_info *info) { return get(info, &KeyInfo::is_global, false); }
 int32_t liblock_info_is_held(const liblock_info *info) { return get(info, &KeyInfo::is_held, false); }
 int32_t liblock_info_is_zombie(const liblock_info *info) { return get(info, &KeyInfo::is_zombie, false); }
 uint64_t liblock_info_token(const liblock_info *info) { return get(info, &KeyInfo::token, uint64_t{0}); }
-int64_t liblock_info_remaining_ms(const liblock_info *info) { return get(info, &KeyInfo::remaining_ms, int64_t{-1}); }
+int64_t liblock_info_remaining_ms(const liblock_info *info) {
+  return get(info, &KeyInfo::remaining_ms, int64_t{-1});
+}
 uint32_t liblock_info_hold_count(const liblock_info *info) { return get(info, &KeyInfo::hold_count, 0u); }
 
-size_t liblock_info_metadata_count(const liblock_info *info) { return info == nullptr ? 0 : info->rep->metadata.size(); }
+size_t liblock_info_metadata_count(const liblock_info *info) {
+  return info == nullptr ? 0 : info->rep->metadata.size();
+}
 liblock_status liblock_info_metadata_at(const liblock_info *info, size_t index, liblock_metadata *out) {
-  if (info == nullptr || out == nullptr || index >= info->rep->metadata.size()) return LIBLOCK_INVALID_ARGUMENT;
+  if (info == nullptr || out == nullptr || index >= info->rep->metadata.size())
+    return LIBLOCK_INVALID_ARGUMENT;
   const auto &[name, value] = info->rep->metadata[index];
   *out = {{name.data(), name.size()}, {value.data(), value.size()}};
   return LIBLOCK_OK;
 }
 
-size_t liblock_info_waiter_count(const liblock_info *info) { return info == nullptr ? 0 : info->rep->waiters.size(); }
+size_t liblock_info_waiter_count(const liblock_info *info) {
+  return info == nullptr ? 0 : info->rep->waiters.size();
+}
 const void *liblock_info_waiter_owner(const liblock_info *info, size_t index, size_t *size) {
   const WaiterInfo *waiter = waiter_at(info, index);
   if (size != nullptr) *size = waiter == nullptr ? 0 : waiter->owner.size();
@@ -185,14 +201,14 @@ liblock_status liblock_wait_held(liblock_context *context, const void *key, size
                               [&] { return context->rep->engine().wait_held(bytes(key, key_size), wait); });
   });
 }
-liblock_status liblock_wait_released(liblock_context *context, const void *key, size_t key_size, int64_t wait_ms,
-                                     liblock_result *result) {
+liblock_status liblock_wait_released(liblock_context *context, const void *key, size_t key_size,
+                                     int64_t wait_ms, liblock_result *result) {
   return guarded_result(result, [&](Outcome &outcome) {
     Nanos wait;
     if (context == nullptr || !key_is_valid(key, key_size) || !read_wait(wait_ms, wait)) {
       return Status::INVALID_ARGUMENT;
     }
-    return context->rep->wait(outcome, wait,
-                              [&] { return context->rep->engine().wait_released(bytes(key, key_size), wait); });
+    return context->rep->wait(
+        outcome, wait, [&] { return context->rep->engine().wait_released(bytes(key, key_size), wait); });
   });
 }

@@ -63,8 +63,10 @@ liblock_status liblock_extend(liblock_context *context, liblock_lock lock, int64
   return guarded_result(result, [&](Outcome &outcome) {
     if (const Status status = usable(context); status != Status::OK) return status;
     const bool known = flags == LIBLOCK_EXTEND_SET || flags == LIBLOCK_EXTEND_ADD;
-    if (!known || ttl_ms == LIBLOCK_DEFAULT || !ttl_is_valid(ttl_ms, context->rep->options().table.max_ttl_ms)) {
-      outcome.message = "ttl_ms must be 1 to max_ttl_ms, TTL_AUTO or TTL_NONE; flags EXTEND_SET or EXTEND_ADD";
+    if (!known || ttl_ms == LIBLOCK_DEFAULT ||
+        !ttl_is_valid(ttl_ms, context->rep->options().table.max_ttl_ms)) {
+      outcome.message =
+          "ttl_ms must be 1 to max_ttl_ms, TTL_AUTO or TTL_NONE; flags EXTEND_SET or EXTEND_ADD";
       return Status::INVALID_ARGUMENT;
     }
     HoldView after;
@@ -75,8 +77,8 @@ liblock_status liblock_extend(liblock_context *context, liblock_lock lock, int64
   });
 }
 
-liblock_status liblock_update(liblock_context *context, liblock_lock lock, const void *value, size_t value_size,
-                              liblock_result *result) {
+liblock_status liblock_update(liblock_context *context, liblock_lock lock, const void *value,
+                              size_t value_size, liblock_result *result) {
   return guarded_result(result, [&](Outcome &) {
     if (const Status status = usable(context); status != Status::OK) return status;
     if (value_size > kValueMax || (value == nullptr && value_size != 0)) return Status::INVALID_ARGUMENT;

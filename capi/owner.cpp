@@ -5,8 +5,8 @@
 using namespace liblock;
 using namespace liblock::capi;
 
-liblock_status liblock_owner_open(liblock_context *context, const void *name, size_t name_size, liblock_owner **owner,
-                                  liblock_result *result) {
+liblock_status liblock_owner_open(liblock_context *context, const void *name, size_t name_size,
+                                  liblock_owner **owner, liblock_result *result) {
   if (owner != nullptr) *owner = nullptr;
   return guarded_result(result, [&](Outcome &outcome) {
     if (owner == nullptr || name_size > 255 || (name == nullptr && name_size != 0)) {
@@ -39,12 +39,13 @@ void liblock_owner_free(liblock_owner *owner) {
   delete owner;
 }
 
-liblock_status liblock_owner_id(liblock_context *context, const liblock_owner *owner, char *buffer, size_t size,
-                                size_t *needed) {
+liblock_status liblock_owner_id(liblock_context *context, const liblock_owner *owner, char *buffer,
+                                size_t size, size_t *needed) {
   return guarded([&] {
     if (const Status status = usable(context); status != Status::OK) return status;
     if (owner == nullptr) return Status::INVALID_ARGUMENT;
-    if (owner == LIBLOCK_OWNER_THREAD) return copy_text(context->rep->thread_owner()->id(), buffer, size, needed);
+    if (owner == LIBLOCK_OWNER_THREAD)
+      return copy_text(context->rep->thread_owner()->id(), buffer, size, needed);
     if (owner->context != context->rep) return Status::INVALID_ARGUMENT;
     return copy_text(owner->rep->id(), buffer, size, needed);
   });

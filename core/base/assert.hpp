@@ -9,5 +9,6 @@ namespace liblock {
 
 }  // namespace liblock
 
-#define LIBLOCK_ASSERT(expression) \
-  (__builtin_expect(!(expression), 0) ? ::liblock::assertion_failed(#expression, __FILE__, __LINE__) : (void)0)
+#define LIBLOCK_ASSERT(expression)                                                                   \
+  (__builtin_expect(!(expression), 0) ? ::liblock::assertion_failed(#expression, __FILE__, __LINE__) \
+                                      : (void)0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Monotonic time, in nanoseconds, from outside: the system's clock in production, a number moved by hand in tests.
-// One class without virtual functions, since the coarse reading is on the path of every leased acquire.
-// Wall-clock time is not to be had here, so that a step of it can change nothing.
+// Monotonic time, in nanoseconds, from outside: the system's clock in production, a number moved by hand in
+// tests. One class without virtual functions, since the coarse reading is on the path of every leased
+// acquire. Wall-clock time is not to be had here, so that a step of it can change nothing.
 #pragma once
 
 #include <atomic>
@@ -15,17 +15,24 @@ inline constexpr Nanos kNever = INT64_MAX;
 inline constexpr Nanos kMillisecond = 1'000'000;
 
 // Milliseconds to a duration that never overflows when it is added to a reading of the clock.
-constexpr Nanos nanos_from_ms(int64_t ms) { return ms >= (kNever / 4) / kMillisecond ? kNever / 4 : ms * kMillisecond; }
+constexpr Nanos nanos_from_ms(int64_t ms) {
+  return ms >= (kNever / 4) / kMillisecond ? kNever / 4 : ms * kMillisecond;
+}
 // Rounds up: what is left of a lease is never shown as 0 before it ends.
-constexpr int64_t ms_from_nanos(Nanos duration) { return duration <= 0 ? 0 : (duration + kMillisecond - 1) / kMillisecond; }
+constexpr int64_t ms_from_nanos(Nanos duration) {
+  return duration <= 0 ? 0 : (duration + kMillisecond - 1) / kMillisecond;
+}
 
 class Clock {
  public:
   Clock() = default;
   explicit Clock(const std::atomic<Nanos> *manual) : manual_(manual), resolution_(0) {}
 
-  Nanos now() const { return manual_ != nullptr ? manual_->load(std::memory_order_acquire) : read(CLOCK_MONOTONIC); }
-  // May lag behind now() by up to resolution(); a lease counted from here adds that, so that it never ends early.
+  Nanos now() const {
+    return manual_ != nullptr ? manual_->load(std::memory_order_acquire) : read(CLOCK_MONOTONIC);
+  }
+  // May lag behind now() by up to resolution(); a lease counted from here adds that, so that it never ends
+  // early.
   Nanos coarse() const {
     return manual_ != nullptr ? manual_->load(std::memory_order_acquire) : read(CLOCK_MONOTONIC_COARSE);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The one place where a thread sleeps on a 32-bit word and is woken. Linux only: futex(2) with private addresses.
-// A wake-up for an address whose owner has gone is harmless by the kernel's contract: every sleeper rechecks.
+// The one place where a thread sleeps on a 32-bit word and is woken. Linux only: futex(2) with private
+// addresses. A wake-up for an address whose owner has gone is harmless by the kernel's contract: every
+// sleeper rechecks.
 #pragma once
 
 #include <linux/futex.h>
@@ -24,8 +25,8 @@ inline void futex_wait(std::atomic<uint32_t> &word, uint32_t expected, Nanos unt
     ts.tv_nsec = static_cast<long>(until % 1'000'000'000);
     deadline = &ts;
   }
-  syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT_BITSET_PRIVATE, expected, deadline, nullptr,
-          FUTEX_BITSET_MATCH_ANY);
+  syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT_BITSET_PRIVATE, expected, deadline,
+          nullptr, FUTEX_BITSET_MATCH_ANY);
 }
 
 inline void futex_wake(const void *word, int count) {

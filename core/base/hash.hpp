@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Keyed hash of short byte strings: two 64 x 64 -> 128 bit multiplications folded into 64 bits, the idea of wyhash
-// (Wang Yi, public domain), written anew. The seed is random per table, so that nobody outside can choose keys that
-// collide. Not a cryptographic hash, and its values never leave the process.
+// Keyed hash of short byte strings: two 64 x 64 -> 128 bit multiplications folded into 64 bits, the idea of
+// wyhash (Wang Yi, public domain), written anew. The seed is random per table, so that nobody outside can
+// choose keys that collide. Not a cryptographic hash, and its values never leave the process.
 #pragma once
 
 #include <cstdint>

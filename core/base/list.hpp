@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An intrusive doubly linked list: the links live in the member, so that linking never allocates. A member is in
-// one list at a time; the list owns nothing. Order of members is the business of whoever inserts.
+// An intrusive doubly linked list: the links live in the member, so that linking never allocates. A member is
+// in one list at a time; the list owns nothing. Order of members is the business of whoever inserts.
 #pragma once
 
 #include <cstddef>

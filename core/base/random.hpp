@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Random numbers for jitter, hash seeds and first generations; not for secrets. The sequence follows from the seed
-// alone (splitmix64, Steele, Lea and Flood 2014), so that a test can replay it. Thread-safe without a lock.
+// Random numbers for jitter, hash seeds and first generations; not for secrets. The sequence follows from the
+// seed alone (splitmix64, Steele, Lea and Flood 2014), so that a test can replay it. Thread-safe without a
+// lock.
 #pragma once
 
 #include <sys/random.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A four-byte lock for sections of some tens of nanoseconds: one compare-and-swap in, one plain store out, which is
-// half of what a mutex costs. Never held across a system call, an allocation of unbounded size or a callback.
-// A thread that finds it taken spins, then yields, and at last sleeps for moments: under real-time scheduling
-// a yielding high-priority thread would otherwise keep the holder from ever running.
+// A four-byte lock for sections of some tens of nanoseconds: one compare-and-swap in, one plain store out,
+// which is half of what a mutex costs. Never held across a system call, an allocation of unbounded size or a
+// callback. A thread that finds it taken spins, then yields, and at last sleeps for moments: under real-time
+// scheduling a yielding high-priority thread would otherwise keep the holder from ever running.
 #pragma once
 
 #include <sched.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The statuses as a C++ type. The list itself stands once, in the public header, which every layer may include
-// for its plain constants and structs; nothing else of the C API is visible to the core.
+// The statuses as a C++ type. The list itself stands once, in the public header, which every layer may
+// include for its plain constants and structs; nothing else of the C API is visible to the core.
 #pragma once
 
 #include <liblock/liblock.h>
 
 namespace liblock {
 
-enum class [[nodiscard]] Status : liblock_status {
+enum class [[nodiscard]] Status : liblock_status{
 #define LIBLOCK_STATUS_MEMBER(name, number, predicates, text) name = number,
-  LIBLOCK_STATUS_MAP(LIBLOCK_STATUS_MEMBER)
+    LIBLOCK_STATUS_MAP(LIBLOCK_STATUS_MEMBER)
 #undef LIBLOCK_STATUS_MEMBER
 };
 

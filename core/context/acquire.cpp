@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From a public acquire to the engine and back: options are checked, the owner is found, and the end is reported.
+// From a public acquire to the engine and back: options are checked, the owner is found, and the end is
+// reported.
 #include <algorithm>
 
 #include "context/context.hpp"
@@ -13,16 +14,15 @@ namespace {
 // The options as this version knows them; `own` is used where the caller's struct has another size.
 Status known_options(const liblock_acquire_options *given, liblock_acquire_options &own,
                      const liblock_acquire_options *&known) {
-  static const liblock_acquire_options defaults = default_acquire_options();
   if (given == nullptr) {
-    known = &defaults;
+    known = &kAcquireDefaults;
     return Status::OK;
   }
   if (given->struct_size == sizeof *given) {
     known = given;
     return Status::OK;
   }
-  own = defaults;
+  own = kAcquireDefaults;
   known = &own;
   return read_struct(given, own);
 }
@@ -105,33 +105,15 @@ class ContextRequest final : public PendingCall, public Notice {
 
 std::shared_ptr<Owner> Context::thread_owner() { return owner_of_this_thread(*this); }
 
-Status Context::acquire_fast(Bytes key, const liblock_acquire_options *options, bool try_once, Grant &grant,
-                             bool &done) {
-  done = false;
-  if (const Status status = state(); status != Status::OK) return status;
-  liblock_acquire_options own;
-  const liblock_acquire_options *o;
-  if (const Status status = known_options(options, own, o); status != Status::OK) return status;
-  if (o != nullptr && options != nullptr) {
-    const Status status = check_acquire_options(*o, options_.table.max_ttl_ms);
-    if (status != Status::OK) return status;
-  }
-  if (!is_plain(*o)) return Status::OK;
-  if (!try_once && o->wait_ms != 0 && o->retries != 0) {
-    if (const Status status = may_block(); status != Status::OK) return status;
-  }
-  done = engine_->try_fast(key, ttl_of(o->ttl_ms), grant);
-  return Status::OK;
-}
-
-Status Context::prepare(const liblock_acquire_options *options, AcquireParams &params, std::shared_ptr<Owner> &owner,
-                        std::string &message) {
+Status Context::prepare(const liblock_acquire_options *options, AcquireParams &params,
+                        std::shared_ptr<Owner> &owner, std::string &message) {
   if (const Status status = state(); status != Status::OK) return status;
   liblock_acquire_options own;
   const liblock_acquire_options *o;
   if (const Status status = known_options(options, own, o); status != Status::OK) {
-    message = status == Status::UNSUPPORTED ? "options come from a newer header and ask for something unknown"
-                                            : "options.struct_size is not set; use liblock_acquire_options_init";
+    message = status == Status::UNSUPPORTED
+                  ? "options come from a newer header and ask for something unknown"
+                  : "options.struct_size is not set; use liblock_acquire_options_init";
     return status;
   }
   if (const Status status = check_acquire_options(*o, options_.table.max_ttl_ms); status != Status::OK) {
@@ -170,13 +152,14 @@ Outcome Context::acquire(std::span<const Bytes> keys, const liblock_acquire_opti
   outcome.grant = engine_->acquire(owner != nullptr ? *owner : engine_->unnamed_owner(), keys, params);
   outcome.status = outcome.grant.status;
   outcome.waited = engine_->clock().now() - began_at;
-  if (outcome.status == Status::OK) outcome.status = undo_if_late(*engine_, outcome.grant, params.min_remaining);
+  if (outcome.status == Status::OK)
+    outcome.status = undo_if_late(*engine_, outcome.grant, params.min_remaining);
   if (outcome.status != Status::OK) outcome.grant.handle = outcome.grant.token = 0;
   return outcome;
 }
 
-Status Context::submit(std::span<const Bytes> keys, const liblock_acquire_options *options, liblock_callback callback,
-                       void *user_data, liblock_request *request) {
+Status Context::submit(std::span<const Bytes> keys, const liblock_acquire_options *options,
+                       liblock_callback callback, void *user_data, liblock_request *request) {
   AcquireParams params;
   std::shared_ptr<Owner> owner;
   std::string message;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A completion queue: ends of requests and notices of losses, read in order by whoever polls the descriptor or waits.
-// A request reserves its place when it is made, so that its end always finds room; notices may be dropped.
+// A completion queue: ends of requests and notices of losses, read in order by whoever polls the descriptor
+// or waits. A request reserves its place when it is made, so that its end always finds room; notices may be
+// dropped.
 #pragma once
 
 #include <condition_variable>

@@ -50,8 +50,8 @@ Status read_url(const char *url, std::string &name, std::string &message) {
 
 }  // namespace
 
-Status Context::open(const char *url, const liblock_context_options *options, std::shared_ptr<Context> &context,
-                     bool &fresh, std::string &message) {
+Status Context::open(const char *url, const liblock_context_options *options,
+                     std::shared_ptr<Context> &context, bool &fresh, std::string &message) {
   std::string name;
   ContextOptions read;
   Status status = read_url(url, name, message);
@@ -60,7 +60,8 @@ Status Context::open(const char *url, const liblock_context_options *options, st
   watch_forks();
   OpenedTable opened = open_table(name, read.table, Clock());
   if (opened.status != Status::OK) {
-    message = "\"local:" + name + "\" is open with other options; give the same, or NULL where all are defaults";
+    message =
+        "\"local:" + name + "\" is open with other options; give the same, or NULL where all are defaults";
     return opened.status;
   }
   fresh = opened.fresh;
@@ -85,11 +86,6 @@ Context::~Context() { unregister_context(this); }
 std::shared_ptr<Runtime> Context::runtime() {
   if (loop_ != nullptr) return loop_;
   return {std::shared_ptr<void>(), &ThreadRuntime::instance()};  // never destroyed: nothing to own
-}
-
-Status Context::may_block() const {
-  const bool on_loop = loop_ != nullptr && loop_->on_loop_thread();
-  return on_loop || NoBlockingScope::active() ? Status::WOULD_DEADLOCK : Status::OK;
 }
 
 Context::Waiting::~Waiting() {

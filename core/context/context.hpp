@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An opened context: checks what the caller gave, wires engine and runtime, and knows what is still under way.
+// An opened context: checks what the caller gave, wires engine and runtime, and knows what is still under
+// way.
 //
 //   state     calls answer   entered
 //   Open      as they do     by open
@@ -32,8 +33,8 @@ class Context : public std::enable_shared_from_this<Context> {
  public:
   enum class State : uint8_t { Open, Closed, Forked };
 
-  static Status open(const char *url, const liblock_context_options *options, std::shared_ptr<Context> &context,
-                     bool &fresh, std::string &message);
+  static Status open(const char *url, const liblock_context_options *options,
+                     std::shared_ptr<Context> &context, bool &fresh, std::string &message);
   explicit Context(ContextOptions options);
   ~Context();
 
@@ -48,13 +49,17 @@ class Context : public std::enable_shared_from_this<Context> {
   Engine &engine() { return *engine_; }
   Random &random() { return random_; }
   // OK, or WOULD_DEADLOCK on the callback thread and on the caller's loop thread.
-  Status may_block() const;
+  Status may_block() const {
+    const bool on_loop = loop_ != nullptr && loop_->on_loop_thread();
+    return on_loop || NoBlockingScope::active() ? Status::WOULD_DEADLOCK : Status::OK;
+  }
 
   // acquire.cpp. keys empty: the global lock.
-  Status acquire_fast(Bytes key, const liblock_acquire_options *options, bool try_once, Grant &grant, bool &done);
+  Status acquire_fast(Bytes key, const liblock_acquire_options *options, bool try_once, Grant &grant,
+                      bool &done);
   Outcome acquire(std::span<const Bytes> keys, const liblock_acquire_options *options, bool try_once);
-  Status submit(std::span<const Bytes> keys, const liblock_acquire_options *options, liblock_callback callback,
-                void *user_data, liblock_request *request);
+  Status submit(std::span<const Bytes> keys, const liblock_acquire_options *options,
+                liblock_callback callback, void *user_data, liblock_request *request);
   Status cancel(liblock_request request);
 
   std::shared_ptr<Owner> thread_owner();
@@ -106,11 +111,29 @@ class Context : public std::enable_shared_from_this<Context> {
   RequestTable requests_;
   std::shared_ptr<LoopRuntime> loop_;  // the caller's loop, else null
   std::atomic<uint64_t> waiting_{0};
-  std::mutex mutex_;                   // guards completions_, and waiting for waiting_ == 0
+  std::mutex mutex_;  // guards completions_, and waiting for waiting_ == 0
   std::condition_variable left_;
   std::vector<std::weak_ptr<Completions>> completions_;
   const std::shared_ptr<std::atomic<uint64_t>> dropped_notices_ = std::make_shared<std::atomic<uint64_t>>(0);
 };
+
+inline Status Context::acquire_fast(Bytes key, const liblock_acquire_options *options, bool try_once, Grant &grant,
+                             bool &done) {
+  done = false;
+  if (const Status status = state(); status != Status::OK) return status;
+  const liblock_acquire_options &defaults = kAcquireDefaults;
+  const liblock_acquire_options &o = options == nullptr ? defaults : *options;
+  if (options != nullptr) {
+    const bool usual = o.struct_size == sizeof o && differs_in_waiting_only(o, defaults) &&
+                       ttl_is_valid(o.ttl_ms, options_.table.max_ttl_ms) && waiting_is_valid(o);
+    if (!usual) return Status::OK;  // the long way finds out what it is, or what is wrong with it
+  }
+  if (!try_once && o.wait_ms != 0 && o.retries != 0) {
+    if (const Status status = may_block(); status != Status::OK) return status;
+  }
+  done = engine_->try_fast(key, ttl_of(o.ttl_ms), grant);
+  return Status::OK;
+}
 
 }  // namespace liblock
 

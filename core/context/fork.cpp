@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See fork.hpp. The register of contexts and that of tables are locked across the fork, so that the child finds both
-// whole; nothing else of the library is, and the child touches nothing else.
+// See fork.hpp. The register of contexts and that of tables are locked across the fork, so that the child
+// finds both whole; nothing else of the library is, and the child touches nothing else.
 #include "context/fork.hpp"
 
 #include <pthread.h>

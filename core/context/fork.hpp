@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What fork() leaves in the child: contexts that answer FORKED, no descriptor of ours, and a clean start for whoever
-// opens a context there. Noticed by pthread_atfork, so that no call has to ask for its process.
+// What fork() leaves in the child: contexts that answer FORKED, no descriptor of ours, and a clean start for
+// whoever opens a context there. Noticed by pthread_atfork, so that no call has to ask for its process.
 #pragma once
 
 namespace liblock {

@@ -15,10 +15,13 @@ struct Range {
   int64_t most;
   bool has_default;  // LIBLOCK_DEFAULT is allowed
 
-  bool holds() const { return (value >= least && value <= most) || (has_default && value == LIBLOCK_DEFAULT); }
+  bool holds() const {
+    return (value >= least && value <= most) || (has_default && value == LIBLOCK_DEFAULT);
+  }
   std::string text() const {
     return std::string(name) + " is " + std::to_string(value) + "; use " + std::to_string(least) + " to " +
-           (most == INT64_MAX ? "INT64_MAX" : std::to_string(most)) + (has_default ? ", or LIBLOCK_DEFAULT" : "");
+           (most == INT64_MAX ? "INT64_MAX" : std::to_string(most)) +
+           (has_default ? ", or LIBLOCK_DEFAULT" : "");
   }
 };
 
@@ -54,8 +57,10 @@ bool is_off_or_positive(int64_t value) { return value == LIBLOCK_DEFAULT || valu
 const char *contradiction_of(const liblock_acquire_options &o) {
   if (!is_off_or_positive(o.queue_ttl_ms)) return "queue_ttl_ms must be 1 or more, or -1 for never";
   if (!is_off_or_positive(o.max_hold_ms)) return "max_hold_ms must be 1 or more, or -1 for none";
-  if (o.renew == 1 && o.ttl_ms <= 0) return "renew needs a ttl_ms of 1 or more: there is no lease to renew otherwise";
-  if (o.ttl_ms > 0 && o.min_remaining_ms > o.ttl_ms) return "min_remaining_ms is more than ttl_ms: no grant could pass";
+  if (o.renew == 1 && o.ttl_ms <= 0)
+    return "renew needs a ttl_ms of 1 or more: there is no lease to renew otherwise";
+  if (o.ttl_ms > 0 && o.min_remaining_ms > o.ttl_ms)
+    return "min_remaining_ms is more than ttl_ms: no grant could pass";
   if (o.value == nullptr && o.value_size != 0) return "value is NULL but value_size is not 0";
   if (o.metadata == nullptr && o.metadata_count != 0) return "metadata is NULL but metadata_count is not 0";
   size_t size = 0;
@@ -63,7 +68,8 @@ const char *contradiction_of(const liblock_acquire_options &o) {
     const liblock_metadata &m = o.metadata[i];
     if (m.name.data == nullptr || m.name.size == 0) return "a metadata name is empty";
     if (m.value.data == nullptr && m.value.size != 0) return "a metadata value is NULL but its size is not 0";
-    if (m.name.size > kSizeMax || m.value.size > kSizeMax) return "metadata is larger than 4,096 bytes in all";
+    if (m.name.size > kSizeMax || m.value.size > kSizeMax)
+      return "metadata is larger than 4,096 bytes in all";
     size += m.name.size + m.value.size;
   }
   return size > kSizeMax ? "metadata is larger than 4,096 bytes in all" : nullptr;
@@ -79,22 +85,15 @@ liblock_context_options default_context_options() {
   return o;
 }
 
-liblock_acquire_options default_acquire_options() {
-  liblock_acquire_options o{};
-  o.struct_size = sizeof o;
-  o.ttl_ms = o.wait_ms = o.retries = o.retry_interval_ms = o.retry_jitter_ms = o.backoff_step_ms = o.backoff_cap_ms =
-      o.age_step_ms = o.queue_ttl_ms = o.max_hold_ms = o.min_remaining_ms = LIBLOCK_DEFAULT;
-  o.backoff_base = 2;
-  return o;
-}
-
-Status read_context_options(const liblock_context_options *given, ContextOptions &options, std::string &message) {
+Status read_context_options(const liblock_context_options *given, ContextOptions &options,
+                            std::string &message) {
   liblock_context_options o = default_context_options();
   if (given != nullptr) {
     const Status status = read_struct(given, o);
     if (status != Status::OK) {
-      message = status == Status::UNSUPPORTED ? "options come from a newer header and ask for something unknown"
-                                              : "options.struct_size is not set; use liblock_context_options_init";
+      message = status == Status::UNSUPPORTED
+                    ? "options come from a newer header and ask for something unknown"
+                    : "options.struct_size is not set; use liblock_context_options_init";
       return status;
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The 64-bit names of pending asynchronous calls: generation 32 | index 32, starting at a random generation, so that
-// an ended or forged request is refused. A slot whose generations are used up is retired.
+// The 64-bit names of pending asynchronous calls: generation 32 | index 32, starting at a random generation,
+// so that an ended or forged request is refused. A slot whose generations are used up is retired.
 #pragma once
 
 #include <mutex>
@@ -15,7 +15,8 @@ class RequestTable {
  public:
   RequestTable(size_t requests_max, Random &random) : requests_max_(requests_max), random_(random) {}
 
-  // 0 when requests_max are pending. The table keeps no reference: remove() comes before the call's last one goes.
+  // 0 when requests_max are pending. The table keeps no reference: remove() comes before the call's last one
+  // goes.
   liblock_request add(PendingCall &call) {
     const std::lock_guard lock(mutex_);
     if (pending_ >= requests_max_) return 0;
@@ -58,7 +59,7 @@ class RequestTable {
   const size_t requests_max_;
   Random &random_;
   std::mutex mutex_;
-  std::vector<Slot> slots_;     // guarded by mutex_, as all below
+  std::vector<Slot> slots_;  // guarded by mutex_, as all below
   std::vector<uint32_t> free_;
   size_t pending_ = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The one rule by which public structs grow. A caller built against an older header passes a smaller struct, whose
-// missing fields take their defaults; one built against a newer header passes a larger one, which must end in zeros:
-// what we do not know must not be asked for.
+// The one rule by which public structs grow. A caller built against an older header passes a smaller struct,
+// whose missing fields take their defaults; one built against a newer header passes a larger one, which must
+// end in zeros: what we do not know must not be asked for.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See thread_owners.hpp. A thread keeps weak references to contexts: a context that was freed has closed its owners.
+// See thread_owners.hpp. A thread keeps weak references to contexts: a context that was freed has closed its
+// owners.
 #include "context/thread_owners.hpp"
 
 #include <algorithm>

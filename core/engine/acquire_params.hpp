@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The options of one acquire after they were checked: durations instead of milliseconds, no defaults left to find.
+// The options of one acquire after they were checked: durations instead of milliseconds, no defaults left to
+// find.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,8 @@
 
 namespace liblock {
 
-// Where ends of requests and losses go besides callbacks. put() never waits and may be called under no lock of ours.
+// Where ends of requests and losses go besides callbacks. put() never waits and may be called under no lock
+// of ours.
 class CompletionSink {
  public:
   virtual ~CompletionSink() = default;
@@ -44,7 +46,8 @@ struct AcquireParams {
   bool tries_once() const { return wait == 0 || retry.retries_max == 0; }
   // Something must be remembered beyond what the entry of a key has room for.
   bool needs_record() const {
-    return renew || on_lost != nullptr || losses != nullptr || !value.empty() || !metadata.empty() || max_hold != kNever;
+    return renew || on_lost != nullptr || losses != nullptr || !value.empty() || !metadata.empty() ||
+           max_hold != kNever;
   }
 };
 

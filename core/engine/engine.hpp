@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The one interface that every kind of context has behind it. An engine belongs to one context (instance); engines of
-// contexts that share a backend meet there. All calls are thread-safe and take arguments that were checked before.
+// The one interface that every kind of context has behind it. An engine belongs to one context (instance);
+// engines of contexts that share a backend meet there. All calls are thread-safe and take arguments that were
+// checked before.
 #pragma once
 
 #include <memory>
@@ -52,7 +53,8 @@ class Engine {
   virtual bool is_queued(Bytes key) = 0;
   virtual std::unique_ptr<KeyInfo> inspect(Bytes key, bool with_waiters) = 0;
   // Listing goes part by part; false: there is no such part any more.
-  virtual bool list_part(uint32_t part, bool queues, Bytes prefix, std::vector<std::unique_ptr<KeyInfo>> &out) = 0;
+  virtual bool list_part(uint32_t part, bool queues, Bytes prefix,
+                         std::vector<std::unique_ptr<KeyInfo>> &out) = 0;
 
   virtual Status force_release(Bytes key, bool drop_queue) = 0;
   enum class Whom : uint8_t { Everybody, Owner, Instance, Dead };

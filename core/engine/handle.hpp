@@ -2,7 +2,8 @@
 // The 64-bit name of a lock: where it is, and which of the slot's many holds it is.
 //   index 20 bits | shard 8 bits | compound 1 bit | generation 35 bits
 // A slot's generation starts at a random value above 0 and rises with every hold, so that a handle that was
-// released, forged or kept from another context does not match; a slot whose generations are used up is retired.
+// released, forged or kept from another context does not match; a slot whose generations are used up is
+// retired.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An identity that holds and waits. Named owners were opened by the caller (or stand for a thread) and may reenter;
-// the one unnamed owner of an instance stands for all locks that belong to their handle alone.
+// An identity that holds and waits. Named owners were opened by the caller (or stand for a thread) and may
+// reenter; the one unnamed owner of an instance stands for all locks that belong to their handle alone.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,8 @@ class Owner {
   const std::string &id() const { return id_; }
   bool named() const { return named_; }
 
-  // Set before its holds and waits are ended, and read under the lock that a grant takes: what is granted later sees it.
+  // Set before its holds and waits are ended, and read under the lock that a grant takes: what is granted
+  // later sees it.
   std::atomic<bool> closed{false};
   // Its instance was closed with on_close = LEAVE.
   std::atomic<bool> zombie{false};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An asynchronous call between the context that accepted it and the engine that works on it. Counted references;
-// ended() comes exactly once, on any thread, with no lock of the engine held.
+// An asynchronous call between the context that accepted it and the engine that works on it. Counted
+// references; ended() comes exactly once, on any thread, with no lock of the engine held.
 #pragma once
 
 #include <atomic>

@@ -30,8 +30,8 @@ RetryCount::Step RetryCount::start(const RetryPolicy &policy, Random &random, Na
 }
 
 RetryCount::Step RetryCount::advance(const RetryPolicy &policy, Random &random, Nanos now) {
-  // At most so many intervals of 0 ms are counted per turn: a callback that always says "at once" must not hold
-  // the thread for ever.
+  // At most so many intervals of 0 ms are counted per turn: a callback that always says "at once" must not
+  // hold the thread for ever.
   for (int turn = 0; turn < 1'000 && next_at_ <= now; ++turn) {
     attempts_ += attempts_ != UINT32_MAX;
     const Step step = begin_interval(policy, random, next_at_);

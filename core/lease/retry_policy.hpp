@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// When a waiting acquire counts its next retry, and when it has none left. Pure: time and randomness are given.
-// An interval that elapses while the request is queued counts as one retry and changes no place in the queue.
+// When a waiting acquire counts its next retry, and when it has none left. Pure: time and randomness are
+// given. An interval that elapses while the request is queued counts as one retry and changes no place in the
+// queue.
 #pragma once
 
 #include <cstdint>

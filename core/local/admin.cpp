@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ending holds and waits of others: administration, and owners and instances that close. A holder that loses its lock
-// this way is told LOST; one that closes gives its locks back as by release.
+// Ending holds and waits of others: administration, and owners and instances that close. A holder that loses
+// its lock this way is told LOST; one that closes gives its locks back as by release.
 #include <algorithm>
 #include <vector>
 
@@ -31,7 +31,8 @@ Status LockTable::release_keys(LocalOwner &owner, std::span<const Bytes> keys) {
       const Position at = position_of(key);
       Shard &shard = shards_[at.shard];
       const uint32_t index = shard.find(at.hash, key);
-      KeyRef *ref = index == kNoEntry || shard.entry(index).owner != &owner ? nullptr : shard.entry(index).refs;
+      KeyRef *ref =
+          index == kNoEntry || shard.entry(index).owner != &owner ? nullptr : shard.entry(index).refs;
       while (ref != nullptr && !ref->record->all_held.load()) ref = ref->next;
       if (ref != nullptr && end_if_overdue(shard, index, now, deferred)) {
         status = Status::LOST;
@@ -63,10 +64,12 @@ Status LockTable::force_release(Bytes key, bool drop_queue) {
   Shard &shard = shards_[at.shard];
   const std::lock_guard lock(shard.mutex);
   uint32_t index = shard.find(at.hash, key);
-  if (index != kNoEntry && end_if_overdue(shard, index, clock_.now(), deferred)) index = shard.find(at.hash, key);
+  if (index != kNoEntry && end_if_overdue(shard, index, clock_.now(), deferred))
+    index = shard.find(at.hash, key);
   if (index == kNoEntry) return Status::NOT_HELD;
   if (drop_queue) {
-    end_waits_of_entry(shard, index, [](const LocalOwner &) { return true; }, Status::DEQUEUED, deferred);
+    end_waits_of_entry(
+        shard, index, [](const LocalOwner &) { return true; }, Status::DEQUEUED, deferred);
   }
   const bool held = shard.entry(index).held();
   if (held) lose(shard, index, EndReason::TakenAway, deferred);
@@ -75,7 +78,8 @@ Status LockTable::force_release(Bytes key, bool drop_queue) {
 }
 
 // The waits for a lock, not those that only watch. The caller passes the key on.
-void LockTable::end_waits_of_entry(Shard &shard, uint32_t index, const Whom &whom, Status status, Deferred &deferred) {
+void LockTable::end_waits_of_entry(Shard &shard, uint32_t index, const Whom &whom, Status status,
+                                   Deferred &deferred) {
   WaitQueue *queue = shard.entry(index).queue;
   if (queue == nullptr) return;
   for (auto *list : {&queue->strict, &queue->any}) {
@@ -142,7 +146,8 @@ void LockTable::end_global_waits(const Whom &whom, Status status) {
       w = next;
     }
   }
-  while (global_.pending != nullptr && whom(*global_.pending->owner)) leave_global(*global_.pending, status, deferred);
+  while (global_.pending != nullptr && whom(*global_.pending->owner))
+    leave_global(*global_.pending, status, deferred);
 }
 
 void LockTable::close_owner(LocalOwner &owner) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Acquires that need a record: several keys as one, a named owner, something to carry. All of a record's shards are
-// locked together whenever its keys are looked at, so that an attempt takes all keys or knows the first busy one.
-// A request that cannot have all keeps those before the first busy one in byte order and queues for that one; since
-// everybody goes in that order, requests that hold nothing else cannot block each other in a circle.
+// Acquires that need a record: several keys as one, a named owner, something to carry. All of a record's
+// shards are locked together whenever its keys are looked at, so that an attempt takes all keys or knows the
+// first busy one. A request that cannot have all keeps those before the first busy one in byte order and
+// queues for that one; since everybody goes in that order, requests that hold nothing else cannot block each
+// other in a circle.
 #include <algorithm>
 
 #include "local/shard_locks.hpp"
@@ -57,7 +58,8 @@ void LockTable::fill_keys(Record &record, std::span<const Bytes> keys) {
   KeyRef *refs = record.refs;
   for (size_t i = 0; i < keys.size(); ++i) refs[i].key = keys[i];
   std::sort(refs, refs + keys.size(), [](const KeyRef &a, const KeyRef &b) { return a.key < b.key; });
-  KeyRef *end = std::unique(refs, refs + keys.size(), [](const KeyRef &a, const KeyRef &b) { return a.key == b.key; });
+  KeyRef *end =
+      std::unique(refs, refs + keys.size(), [](const KeyRef &a, const KeyRef &b) { return a.key == b.key; });
   for (KeyRef *rest = end; rest != refs + keys.size(); ++rest) *rest = KeyRef{};
   record.key_count = static_cast<uint32_t>(end - refs);
   for (uint32_t i = 0; i < record.key_count; ++i) {
@@ -94,7 +96,8 @@ LockTable::Availability LockTable::availability(Shard &shard, uint32_t index, co
   const Entry &entry = shard.entry(index);
   if (!entry.held()) {
     const bool others_first = entry.queue != nullptr && !entry.queue->strict.empty();
-    return others_first && params.order != LIBLOCK_ORDER_ANY && !shard.gated ? Availability::Busy : Availability::Free;
+    return others_first && params.order != LIBLOCK_ORDER_ANY && !shard.gated ? Availability::Busy
+                                                                             : Availability::Free;
   }
   if (entry.owner != &owner || !owner.named() || params.on_conflict == LIBLOCK_ON_CONFLICT_WAIT) {
     return Availability::Busy;
@@ -219,7 +222,8 @@ bool LockTable::has_credits(const Record &record, Shard &shard) {
   return true;
 }
 
-void LockTable::take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token, const AcquireParams &params) {
+void LockTable::take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token,
+                         const AcquireParams &params) {
   uint32_t index = shard.find(ref.hash, ref.key);
   if (index == kNoEntry) index = shard.insert(ref.hash, ref.key);
   Entry &entry = shard.entry(index);
@@ -228,7 +232,8 @@ void LockTable::take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t tok
   if (ref.reentered) {
     LIBLOCK_ASSERT(entry.owner == ref.record->owner && entry.refs != nullptr);
     ++shard.counters.reentered;
-    if (params.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND) shard.deadline(index) = deadline_after(params.ttl);
+    if (params.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND)
+      shard.deadline(index) = deadline_after(params.ttl);
   } else {
     begin_hold(shard, index, *ref.record->owner, deadline, token);
   }
@@ -238,7 +243,8 @@ void LockTable::take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t tok
   ref.record->taken.fetch_add(1, std::memory_order_relaxed);
 }
 
-void LockTable::complete_record(Record &record, Waiter &waiter, bool all_reentered, uint64_t token, Nanos deadline) {
+void LockTable::complete_record(Record &record, Waiter &waiter, bool all_reentered, uint64_t token,
+                                Nanos deadline) {
   const AcquireParams &params = *waiter.params;
   record.all_held = true;
   if (params.max_hold != kNever) record.hold_until = clock_.now() + params.max_hold;

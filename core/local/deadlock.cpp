@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Deadlock search among named owners, begun by a waiter after deadlock_delay_ms and never by an uncontended acquire.
-// Edges are read one queue at a time; a cycle is reported only after all its edges were seen at one moment, under all
-// their locks. Complete because every edge comes with a wait: the wait that closes a cycle searches last, and then all
-// other edges stand. An edge leads to the holder and to the next named waiter ahead, whose own edges lead on.
+// Deadlock search among named owners, begun by a waiter after deadlock_delay_ms and never by an uncontended
+// acquire. Edges are read one queue at a time; a cycle is reported only after all its edges were seen at one
+// moment, under all their locks. Complete because every edge comes with a wait: the wait that closes a cycle
+// searches last, and then all other edges stand. An edge leads to the holder and to the next named waiter
+// ahead, whose own edges lead on.
 #include <algorithm>
 #include <optional>
 
@@ -49,7 +50,8 @@ void LockTable::edges_of_wait(const Waiter &waiter, WaitEdges &edges) {
   }
 }
 
-// With owners_mutex_ and global_.mutex: the global lock waits for everybody who holds a key, or holds it, or is ahead.
+// With owners_mutex_ and global_.mutex: the global lock waits for everybody who holds a key, or holds it, or
+// is ahead.
 void LockTable::edges_of_global_wait(const Waiter &waiter, WaitEdges &edges) {
   const LocalOwner &self = *waiter.owner;
   const auto add = [&](const LocalOwner *to) {
@@ -80,7 +82,8 @@ void LockTable::edges_of_owner(const LocalOwner &owner, WaitEdges &edges) {
   }
 }
 
-// Whether the edge stands. With the locks of all shards of the cycle, and global_.mutex where it has global edges.
+// Whether the edge stands. With the locks of all shards of the cycle, and global_.mutex where it has global
+// edges.
 bool LockTable::edge_stands(const WaitEdge &edge, Waiter *&waiter) {
   WaitEdges now;
   if (edge.shard == Waiter::kGlobalQueue) {

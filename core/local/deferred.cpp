@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See deferred.hpp. Each round may leave further work behind (a reaped record hands its keys on), so it runs until
-// nothing is left; wake-ups go first, since somebody's work waits for them.
+// See deferred.hpp. Each round may leave further work behind (a reaped record hands its keys on), so it runs
+// until nothing is left; wake-ups go first, since somebody's work waits for them.
 #include "local/lock_table.hpp"
 
 namespace liblock {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What must happen because of a change, but not under the locks under which the change was made: waking threads,
-// ending requests, reaping lost records, going on with requests that were handed one of several keys. Collected while
-// locks are held, run by the same thread after it let go of all of them. Never allocates.
+// What must happen because of a change, but not under the locks under which the change was made: waking
+// threads, ending requests, reaping lost records, going on with requests that were handed one of several
+// keys. Collected while locks are held, run by the same thread after it let go of all of them. Never
+// allocates.
 #pragma once
 
 #include "base/futex.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// One key of the table: a single cache line with everything that an uncontended pair of acquire and release touches.
-// A *thin* hold (one key, no named owner, nothing to carry) lives in the entry alone and is named by the entry's own
-// handle; every other hold is a *record* (record.hpp), linked from `refs`.
-// All fields are guarded by the lock of the shard that the entry is in.
+// One key of the table: a single cache line with everything that an uncontended pair of acquire and release
+// touches. A *thin* hold (one key, no named owner, nothing to carry) lives in the entry alone and is named by
+// the entry's own handle; every other hold is a *record* (record.hpp), linked from `refs`. All fields are
+// guarded by the lock of the shard that the entry is in.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,27 @@ struct KeyRef;
 class LocalOwner;
 class WaitQueue;
 
+// At most 16 bytes, without the call that a copy of unknown size makes.
+inline void copy_short(char *to, const char *from, size_t size) {
+  if (size >= 8) {
+    uint64_t head, tail;
+    std::memcpy(&head, from, 8);
+    std::memcpy(&tail, from + size - 8, 8);
+    std::memcpy(to, &head, 8);
+    std::memcpy(to + size - 8, &tail, 8);
+    return;
+  }
+  for (size_t i = 0; i < size; ++i) to[i] = from[i];
+}
+
 inline constexpr uint32_t kNoEntry = UINT32_MAX;
 inline constexpr uint32_t kEntriesPerChunk = 64;
 
 // state     owner    queue      meaning
 // Unused    null     null       in the shard's list of free entries; `hash` links to the next one
 // InUse     set      any        held
-// InUse     null     not null   free, but somebody waits (the global lock is asked for, or only ANY waits) or watches
+// InUse     null     not null   free, but somebody waits (the global lock is asked for, or only ANY waits) or
+// watches
 struct alignas(64) Entry {
   enum class State : uint8_t { Unused, InUse };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The lock that excludes every other lock of the table. Asked for, it shuts all shards ("gates" them): keyed requests
-// queue as if their key were held, except those of owners that hold a key already, since the global lock waits for
-// these. It is granted when the last key held by others is given back. When it ends, the gates open and every key
-// goes to its next waiter before the next global request shuts them again: neither side starves.
-// Keyed locks pay one flag in the line they read anyway.
+// The lock that excludes every other lock of the table. Asked for, it shuts all shards ("gates" them): keyed
+// requests queue as if their key were held, except those of owners that hold a key already, since the global
+// lock waits for these. It is granted when the last key held by others is given back. When it ends, the gates
+// open and every key goes to its next waiter before the next global request shuts them again: neither side
+// starves. Keyed locks pay one flag in the line they read anyway.
 //
 //   global_      handles  pending   gates    remaining
 //   idle         empty    null      open     meaningless
-//   asked for    empty    a waiter  shut     keys held by others, + tickets of requests that are let pass, > 0
-//   held         some     null      shut     0
+//   asked for    empty    a waiter  shut     keys held by others, + tickets of requests that are let pass, >
+//   0 held         some     null      shut     0
 #include <algorithm>
 
 #include "local/lease_timer.hpp"
@@ -53,14 +53,16 @@ bool LockTable::gate_all(LocalOwner &owner) {
     shard.gated = true;
     int64_t others = shard.held;
     if (owner.named() && owner.keys_held.load() > 0) {
-      for (uint32_t index = 0; index < shard.entries_end(); ++index) others -= shard.entry(index).owner == &owner;
+      for (uint32_t index = 0; index < shard.entries_end(); ++index)
+        others -= shard.entry(index).owner == &owner;
     }
     global_.remaining.fetch_add(others);
   }
   return global_.remaining.fetch_sub(kCounting) == kCounting;
 }
 
-// With global_.mutex. Opens all gates first; only then does anybody run, in steps of 64 entries per hold of a shard.
+// With global_.mutex. Opens all gates first; only then does anybody run, in steps of 64 entries per hold of a
+// shard.
 void LockTable::ungate_all(Deferred &deferred) {
   for (uint32_t i = 0; i < kShards; ++i) {
     const std::lock_guard lock(shards_[i].mutex);
@@ -87,7 +89,8 @@ void LockTable::attempt_global(Waiter &waiter, Deferred &deferred) {
   }
   const std::lock_guard lock(global_.mutex);
   if (owner.closed.load()) return finish(waiter, Status::CLOSED, deferred);
-  if (!global_.handles.empty() && global_.deadline.load() <= clock_.now()) lose_global(EndReason::Expired, deferred);
+  if (!global_.handles.empty() && global_.deadline.load() <= clock_.now())
+    lose_global(EndReason::Expired, deferred);
   if (!global_.handles.empty() && owner.named() && global_.owner == &owner &&
       params.on_conflict != LIBLOCK_ON_CONFLICT_WAIT) {
     if (params.on_conflict == LIBLOCK_ON_CONFLICT_FAIL) return finish(waiter, Status::ALREADY_HELD, deferred);

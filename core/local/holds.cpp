@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Beginning, handing on and ending the hold of one key, always under the lock of its shard. A key that is released is
-// handed to the next waiter in the same breath: nobody can barge in between, and no wake-up can be lost.
+// Beginning, handing on and ending the hold of one key, always under the lock of its shard. A key that is
+// released is handed to the next waiter in the same breath: nobody can barge in between, and no wake-up can
+// be lost.
 #include <algorithm>
 
 #include "local/lock_table.hpp"
@@ -9,20 +10,18 @@ namespace liblock {
 
 namespace {
 
-// A shard takes as many credits at once, unless the table is near its bound: then one, since credits that one shard
-// keeps unused are out of reach of an acquire that holds the locks of others.
+// A shard takes as many credits at once, unless the table is near its bound: then one, since credits that one
+// shard keeps unused are out of reach of an acquire that holds the locks of others.
 constexpr int64_t kCreditBatch = 64;
 constexpr int64_t kNearBound = 64 * LockTable::kShards;
-// ANY: a waiter that has been overtaken for so long is handed the key. By time, not by count: a count of releases
-// falls back to the speed of strict order.
+// ANY: a waiter that has been overtaken for so long is handed the key. By time, not by count: a count of
+// releases falls back to the speed of strict order.
 constexpr Nanos kOvertakingBudget = kMillisecond;
 
 }  // namespace
 
 // Credits spread locks_max over the shards, so that no counter is shared by all acquires; the sum is exact.
-bool LockTable::take_credit(Shard &shard) {
-  return shard.credit > 0 || refill_credit(shard);
-}
+bool LockTable::take_credit(Shard &shard) { return shard.credit > 0 || refill_credit(shard); }
 
 bool LockTable::refill_credit(Shard &shard) {
   int64_t pool = credit_pool_.load(std::memory_order_relaxed);
@@ -78,8 +77,8 @@ void LockTable::end_hold(Shard &shard, uint32_t index, EndReason reason, bool th
   if (shard.gated) count_gated_hold(owner, -1, &deferred);
   if (entry.queue != nullptr && !entry.queue->watchers.empty()) {
     end_watches(entry, Waiter::Kind::WatchReleased, 0, Status::OK, deferred);
-    end_watches(entry, Waiter::Kind::WatchLost, 0, reason == EndReason::Released ? Status::NOT_HELD : Status::LOST,
-                deferred);
+    end_watches(entry, Waiter::Kind::WatchLost, 0,
+                reason == EndReason::Released ? Status::NOT_HELD : Status::LOST, deferred);
   }
 }
 
@@ -155,7 +154,8 @@ Waiter *LockTable::next_to_serve(Shard &shard, Entry &entry, Pass &pass, Deferre
   if (!queue.strict.empty()) return queue.strict.front();
   Waiter *oldest = queue.any.front();
   if (oldest == nullptr) return nullptr;
-  // A request has no thread that could try by itself; a thread is handed the key once its patience is used up.
+  // A request has no thread that could try by itself; a thread is handed the key once its patience is used
+  // up.
   if (oldest->request != nullptr || clock_.now() - oldest->enqueued_at >= kOvertakingBudget) return oldest;
   if (!oldest->nudged) {  // one wake-up under way is enough
     oldest->nudged = true;
@@ -206,11 +206,13 @@ void LockTable::nudge_head(Shard &shard, uint32_t index, Deferred &deferred) {
   if (queue == nullptr) return;
   Waiter *head = queue->strict.empty() ? queue->any.front() : queue->strict.front();
   const bool lease_matters = shard.deadline(index) != kNever;
-  if (head != nullptr && (lease_matters || (head->request == nullptr && head->params->order != LIBLOCK_ORDER_ANY))) {
+  if (head != nullptr &&
+      (lease_matters || (head->request == nullptr && head->params->order != LIBLOCK_ORDER_ANY))) {
     nudge(*head, deferred);
   }
   if (!lease_matters) return;
-  for (Waiter *w = queue->watchers.front(); w != nullptr; w = WaitQueue::Waiters::next(w)) nudge(*w, deferred);
+  for (Waiter *w = queue->watchers.front(); w != nullptr; w = WaitQueue::Waiters::next(w))
+    nudge(*w, deferred);
 }
 
 // It is in no queue any more. A blocked thread may return, and its waiter be gone, before this call does.
@@ -225,7 +227,8 @@ void LockTable::finish(Waiter &waiter, Status status, Deferred &deferred) {
 }
 
 // watched 0: all of that kind.
-void LockTable::end_watches(Entry &entry, Waiter::Kind kind, Handle watched, Status status, Deferred &deferred) {
+void LockTable::end_watches(Entry &entry, Waiter::Kind kind, Handle watched, Status status,
+                            Deferred &deferred) {
   WaitQueue &queue = *entry.queue;
   for (Waiter *w = queue.watchers.front(); w != nullptr;) {
     Waiter *next = WaitQueue::Waiters::next(w);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory for keys that do not fit into an entry, in five sizes, each with a list of free pieces that links through the
-// pieces themselves. Guarded by the lock of the shard that owns it.
+// Memory for keys that do not fit into an entry, in five sizes, each with a list of free pieces that links
+// through the pieces themselves. Guarded by the lock of the shard that owns it.
 #pragma once
 
 #include <cstring>

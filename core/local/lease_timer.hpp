@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What time does for one held lock that somebody wants to hear about: renews it every third of its ttl, or finds out
-// at its end that it is overdue. Known by the lock's handle, so that a lock that is gone is simply not found.
+// What time does for one held lock that somebody wants to hear about: renews it every third of its ttl, or
+// finds out at its end that it is overdue. Known by the lock's handle, so that a lock that is gone is simply
+// not found.
 #pragma once
 
 #include "local/record.hpp"

@@ -72,7 +72,8 @@ HoldView LockTable::view_global(Handle h) {
   const std::lock_guard lock(global_.mutex);
   const bool held = std::any_of(global_.handles.begin(), global_.handles.end(),
                                 [h](const Record *r) { return r->handle == h; });
-  HoldView seen{Status::LOST, global_.token, global_.deadline.load(), static_cast<uint32_t>(global_.handles.size())};
+  HoldView seen{Status::LOST, global_.token, global_.deadline.load(),
+                static_cast<uint32_t>(global_.handles.size())};
   if (held && seen.deadline > clock_.now()) seen.status = Status::OK;
   return seen;
 }
@@ -91,7 +92,8 @@ Status LockTable::extend(const void *instance, Handle h, Nanos ttl, bool add, Ho
   shard.mutex.lock();
   if (!handle::is_compound(h)) {
     const uint32_t index = handle::index(h);
-    const bool held = shard.entry(index).handle == h && shard.entry(index).held() && shard.deadline(index) > clock_.now();
+    const bool held =
+        shard.entry(index).handle == h && shard.entry(index).held() && shard.deadline(index) > clock_.now();
     if (held) {
       after.deadline = shard.deadline(index) = new_deadline(shard.deadline(index));
       nudge_head(shard, index, deferred);
@@ -135,7 +137,8 @@ Status LockTable::extend_global(Handle h, const std::function<Nanos(Nanos)> &new
   return Status::OK;
 }
 
-// The lease moved: those who watch it hear of the new end. With the entry's shard's lock, which keeps the timers.
+// The lease moved: those who watch it hear of the new end. With the entry's shard's lock, which keeps the
+// timers.
 void LockTable::arm_timers(Entry &entry, Nanos deadline) {
   for (const KeyRef *ref = entry.refs; ref != nullptr; ref = ref->next) {
     if (ref->record->home == ref->shard && ref->record->timer != nullptr && !ref->record->renew) {
@@ -220,7 +223,8 @@ Nanos LockTable::tend_global_lease(Nanos renew_ttl, Nanos hold_until, Nanos now)
   return now + renewal_interval(renew_ttl);
 }
 
-// At most 64 entries are looked at while a shard is held, whatever the batch: an acquire waits for microseconds at most.
+// At most 64 entries are looked at while a shard is held, whatever the batch: an acquire waits for
+// microseconds at most.
 Nanos LockTable::end_all_overdue(Nanos now, uint64_t &ended) {
   Nanos earliest = kNever;
   for (uint32_t number = 0; number < kShards; ++number) {
@@ -246,13 +250,16 @@ bool LockTable::sweep_step(SweepPosition &position, uint64_t budget, uint64_t &e
     Shard &shard = shards_[position.shard];
     const std::lock_guard lock(shard.mutex);
     const uint64_t look = std::min<uint64_t>(budget, kEntriesPerChunk);
-    const uint32_t end = static_cast<uint32_t>(std::min<uint64_t>(shard.entries_end(), position.index + look));
+    const uint32_t end =
+        static_cast<uint32_t>(std::min<uint64_t>(shard.entries_end(), position.index + look));
     const uint32_t looked = end - position.index;
     for (; position.index < end; ++position.index) {
-      if (shard.deadline(position.index) <= now) ended += end_if_overdue(shard, position.index, now, deferred);
+      if (shard.deadline(position.index) <= now)
+        ended += end_if_overdue(shard, position.index, now, deferred);
     }
     shard.counters.sweep_entries += looked;
-    shard.counters.sweep_entries_per_hold_max = std::max<uint64_t>(shard.counters.sweep_entries_per_hold_max, looked);
+    shard.counters.sweep_entries_per_hold_max =
+        std::max<uint64_t>(shard.counters.sweep_entries_per_hold_max, looked);
     budget -= looked;
     if (position.index >= shard.entries_end()) position = {position.shard + 1, 0};
   }
@@ -273,8 +280,7 @@ bool LockTable::sweep_batch(SweepPosition &position) {
 uint64_t LockTable::sweep() {
   uint64_t ended = end_global_if_overdue(clock_.now());
   SweepPosition position;
-  while (sweep_step(position, static_cast<uint64_t>(options_.cleanup_batch_size), ended)) {
-  }
+  while (sweep_step(position, static_cast<uint64_t>(options_.cleanup_batch_size), ended)) {}
   counters_.sweeps.fetch_add(1, std::memory_order_relaxed);
   return ended;
 }

@@ -2,13 +2,14 @@
 // See local_engine.hpp.
 #include "local/local_engine.hpp"
 
+#include "local/fast_path.hpp"
 #include "local/lease_timer.hpp"
 #include "local/table_registry.hpp"
 
 namespace liblock {
 
-// The table's side of a pending call. The call holds one reference, by its engine_part; the table holds another until
-// finished().
+// The table's side of a pending call. The call holds one reference, by its engine_part; the table holds
+// another until finished().
 class LocalEngine::Request final : public LocalRequest, public PendingCall::EnginePart {
  public:
   Request(LocalEngine &engine, PendingCall &call, std::shared_ptr<Runtime> runtime)
@@ -62,6 +63,11 @@ bool LocalEngine::try_fast(Bytes key, Nanos ttl, Grant &grant) {
   return table_->try_thin(*unnamed_, key, ttl, grant);
 }
 
+Status LocalEngine::release(Handle h) {
+  if (table_->try_release_thin(unnamed_->instance(), h)) return Status::OK;
+  return table_->release(*unnamed_, h);
+}
+
 Grant LocalEngine::acquire(Owner &owner, std::span<const Bytes> keys, const AcquireParams &params) {
   if (params.ttl != kNever) lease_used();
   Grant grant = table_->acquire(static_cast<LocalOwner &>(owner), keys, params);
@@ -100,7 +106,8 @@ Status LocalEngine::wait_released(Bytes key, Nanos wait) {
   return table_->wait_watching(Waiter::Kind::WatchReleased, key, 0, unnamed_->instance(), wait);
 }
 
-bool LocalEngine::list_part(uint32_t part, bool queues, Bytes prefix, std::vector<std::unique_ptr<KeyInfo>> &out) {
+bool LocalEngine::list_part(uint32_t part, bool queues, Bytes prefix,
+                            std::vector<std::unique_ptr<KeyInfo>> &out) {
   if (part > LockTable::kShards) return false;
   if (part < LockTable::kShards) {
     table_->list_shard(part, queues, prefix, out);
@@ -140,7 +147,8 @@ void LocalEngine::lease_used() {
   sweeping_.store(true);
 }
 
-// Only a lock that renews, that wants to be told of its loss, or that shuts out everybody has a timer of its own.
+// Only a lock that renews, that wants to be told of its loss, or that shuts out everybody has a timer of its
+// own.
 void LocalEngine::watch_lease(const Grant &grant, const AcquireParams &params, bool global) {
   const bool watched = params.renew || params.on_lost != nullptr || params.losses != nullptr || global;
   if (!watched || params.ttl == kNever || !handle::is_compound(grant.handle)) return;

@@ -15,7 +15,8 @@ class LocalEngine final : public Engine {
   using RuntimeSource = std::function<std::shared_ptr<Runtime>()>;
 
   // runtime: called when one is needed first; may throw std::system_error.
-  LocalEngine(std::shared_ptr<LockTable> table, std::string instance_id, const void *instance, RuntimeSource runtime);
+  LocalEngine(std::shared_ptr<LockTable> table, std::string instance_id, const void *instance,
+              RuntimeSource runtime);
   ~LocalEngine() override;
 
   const Clock &clock() const override { return table_->clock(); }
@@ -27,7 +28,7 @@ class LocalEngine final : public Engine {
   void submit(PendingCall &call, Owner &owner, std::span<const Bytes> keys, AcquireParams params,
               std::shared_ptr<Runtime> runtime) override;
   void cancel(PendingCall &call) override;
-  Status release(Handle h) override { return table_->release(*unnamed_, h); }
+  Status release(Handle h) override;
   Status release_keys(Owner &owner, std::span<const Bytes> keys) override;
   HoldView view(Handle h) override { return table_->view(unnamed_->instance(), h); }
   Status extend(Handle h, Nanos ttl, bool add, HoldView &after) override;
@@ -37,8 +38,11 @@ class LocalEngine final : public Engine {
   Status wait_released(Bytes key, Nanos wait) override;
   bool is_locked(Bytes key) override { return table_->is_locked(key); }
   bool is_queued(Bytes key) override { return table_->is_queued(key); }
-  std::unique_ptr<KeyInfo> inspect(Bytes key, bool with_waiters) override { return table_->inspect(key, with_waiters); }
-  bool list_part(uint32_t part, bool queues, Bytes prefix, std::vector<std::unique_ptr<KeyInfo>> &out) override;
+  std::unique_ptr<KeyInfo> inspect(Bytes key, bool with_waiters) override {
+    return table_->inspect(key, with_waiters);
+  }
+  bool list_part(uint32_t part, bool queues, Bytes prefix,
+                 std::vector<std::unique_ptr<KeyInfo>> &out) override;
   Status force_release(Bytes key, bool drop_queue) override { return table_->force_release(key, drop_queue); }
   uint64_t clear(Whom whom, Bytes id) override;
   uint64_t sweep() override { return table_->sweep(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A pending asynchronous acquire: the waiter, its own copy of the options, and the timer that acts for it, as the
-// waiting thread does for a blocking call. The first reference is dropped by finished().
+// A pending asynchronous acquire: the waiter, its own copy of the options, and the timer that acts for it, as
+// the waiting thread does for a blocking call. The first reference is dropped by finished().
 #pragma once
 
 #include "local/waiter.hpp"

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The table of one local context name: routes a key to one of 256 shards, and holds what spans shards: compound locks,
-// the global lock, the deadlock search, statistics. One implementation file per theme:
-//   fast_path.cpp   one free key, no record           holds.cpp     begin, hand on and end holds
+// The table of one local context name: routes a key to one of 256 shards, and holds what spans shards:
+// compound locks, the global lock, the deadlock search, statistics. One implementation file per theme:
+//   fast_path.hpp   one free key, no record           holds.cpp     begin, hand on and end holds
 //   compound.cpp    several keys, owners: the attempt  records.cpp   their conclusion, release and loss
 //   waiting.cpp   queues, blocking and timed waits, cancel
 //   global_lock.cpp the lock that excludes all others  deadlock.cpp  search over waits-for edges
-//   leases.cpp      queries, extend, sweep             admin.cpp     taking away, closing owners and instances
-//   views.cpp       inspect, list, statistics
+//   leases.cpp      queries, extend, sweep             admin.cpp     taking away, closing owners and
+//   instances views.cpp       inspect, list, statistics
 //
-// Lock order: LocalOwner::mutex < global_.mutex < Shard::mutex (ascending number) < leaves. No user code runs under any.
+// Lock order: LocalOwner::mutex < global_.mutex < Shard::mutex (ascending number) < leaves. No user code runs
+// under any.
 #pragma once
 
 #include <algorithm>
@@ -35,9 +36,10 @@ class LockTable {
   const Clock &clock() const { return clock_; }
   Random &random() { return random_; }
 
-  // fast_path.cpp -- inline below where it pays
+  // fast_path.hpp and release.cpp
   // One attempt for a free key without a record. False: the slow path must decide; nothing has changed.
   bool try_thin(LocalOwner &owner, Bytes key, Nanos ttl, Grant &grant);
+  bool try_release_thin(const void *instance, Handle h);
   Status release(const Owner &instance, Handle h);
 
   // waiting.cpp. keys empty: the global lock. The waiter ends Done, or is queued (then kWaiting).
@@ -107,8 +109,8 @@ class LockTable {
   };
   enum class Availability : uint8_t { Free, Own, Busy, AlreadyHeld };
   enum class EndReason : uint8_t { Released, Expired, TakenAway };
-  // Whether a request may take a key although the global lock is asked for. Ticket: the pending global lock waits until
-  // it is dropped, so that it cannot be granted while the request is being served.
+  // Whether a request may take a key although the global lock is asked for. Ticket: the pending global lock
+  // waits until it is dropped, so that it cannot be granted while the request is being served.
   enum class Pass : uint8_t { No, Free, Ticket };
 
   Position position_of(Bytes key) const {
@@ -119,7 +121,9 @@ class LockTable {
   Nanos remaining(Nanos deadline) const {
     return deadline == kNever ? kNever : std::max<Nanos>(0, deadline - clock_.coarse() - clock_.resolution());
   }
-  Nanos deadline_after(Nanos ttl) const { return ttl == kNever ? kNever : clock_.coarse() + clock_.resolution() + ttl; }
+  Nanos deadline_after(Nanos ttl) const {
+    return ttl == kNever ? kNever : clock_.coarse() + clock_.resolution() + ttl;
+  }
 
   // holds.cpp; all with the shard's lock
   bool take_credit(Shard &shard);
@@ -139,11 +143,13 @@ class LockTable {
   void drop_idle_entry(Shard &shard, uint32_t index);
 
   // compound.cpp
-  Record *prepare_record(LocalOwner &owner, std::span<const Bytes> keys, const AcquireParams &params, Waiter &waiter);
+  Record *prepare_record(LocalOwner &owner, std::span<const Bytes> keys, const AcquireParams &params,
+                         Waiter &waiter);
   void fill_keys(Record &record, std::span<const Bytes> keys);
   void keep_keys(Record &record);
   void advance(Record &record, Waiter &waiter, Deferred &deferred);
-  Availability availability(Shard &shard, uint32_t index, const LocalOwner &owner, const AcquireParams &params) const;
+  Availability availability(Shard &shard, uint32_t index, const LocalOwner &owner,
+                            const AcquireParams &params) const;
   bool take_all(Record &record, Waiter &waiter, Deferred &deferred);
   void take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token, const AcquireParams &params);
   void drop_ref(Shard &shard, KeyRef &ref, Deferred &deferred);
@@ -187,10 +193,11 @@ class LockTable {
     WaitQueue queue;                // guarded by mutex, as all below but the atomics
     std::vector<Record *> handles;  // of the holder, youngest last; empty: not held
     LocalOwner *owner = nullptr;
-    Waiter *pending = nullptr;      // asked for: all shards are gated
+    Waiter *pending = nullptr;  // asked for: all shards are gated
     uint64_t token = 0;
     std::atomic<Nanos> deadline{kNever};  // written under mutex
-    // Keys held by others that the pending one waits for. Leaves 0 never by itself: who passes holds a ticket.
+    // Keys held by others that the pending one waits for. Leaves 0 never by itself: who passes holds a
+    // ticket.
     std::atomic<int64_t> remaining{0};
     std::atomic<LocalOwner *> gate_owner{nullptr};  // named owner of the pending or granted global lock
   };
@@ -247,12 +254,12 @@ class LockTable {
   std::atomic<int64_t> credit_pool_;
   std::atomic<uint64_t> waiters_{0};
   std::atomic<uint64_t> serial_{0};
-  std::mutex owners_mutex_;             // before LocalOwner::mutex
-  std::vector<LocalOwner *> owners_;    // named ones; guarded by owners_mutex_
+  std::mutex owners_mutex_;                           // before LocalOwner::mutex
+  std::vector<LocalOwner *> owners_;                  // named ones; guarded by owners_mutex_
   std::vector<std::shared_ptr<LocalOwner>> zombies_;  // guarded by owners_mutex_
   struct {
-    std::atomic<uint64_t> contended{0}, timeouts{0}, canceled{0}, deadlocks{0}, deadlock_searches{0}, renewals{0},
-        sweeps{0}, global_acquired{0}, global_released{0}, global_expired{0}, global_taken{0};
+    std::atomic<uint64_t> contended{0}, timeouts{0}, canceled{0}, deadlocks{0}, deadlock_searches{0},
+        renewals{0}, sweeps{0}, global_acquired{0}, global_released{0}, global_expired{0}, global_taken{0};
   } counters_;
 };
 

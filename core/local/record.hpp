@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// A hold, or a request for one, that needs more than an entry: several keys, a named owner (whose handles on one key
-// share the hold), callbacks, a value, renewal. One handle names it; its home shard (the lowest of its keys) keeps
-// the handle. Each key's state is guarded by that key's shard, so that any of them can be lost by itself:
+// A hold, or a request for one, that needs more than an entry: several keys, a named owner (whose handles on
+// one key share the hold), callbacks, a value, renewal. One handle names it; its home shard (the lowest of
+// its keys) keeps the handle. Each key's state is guarded by that key's shard, so that any of them can be
+// lost by itself:
 //
 //   KeyRef      to             when
 //   Wanted      Held           taken, handed over, or shared with the owner's present hold
 //   Held        GivenBack      released by its handle, or the request failed
-//   Held        Lost           the lease ended or the key was taken away; `lost` is set once for the record, by whom
-//                              finds it so first; he alone gives back the rest and frees the record ("reaps" it)
+//   Held        Lost           the lease ended or the key was taken away; `lost` is set once for the record,
+//   by whom
+//                              finds it so first; he alone gives back the rest and frees the record ("reaps"
+//                              it)
 #pragma once
 
 #include <atomic>
@@ -27,7 +30,7 @@ namespace liblock {
 struct KeyRef {
   enum class State : uint8_t { Wanted, Held, Lost, GivenBack };
 
-  Bytes key;      // the caller's bytes while the acquire runs, record->key_bytes once it waits or is held
+  Bytes key;  // the caller's bytes while the acquire runs, record->key_bytes once it waits or is held
   uint32_t hash = 0;
   uint32_t shard = 0;
   // Guarded by the shard's lock from here on.
@@ -44,16 +47,16 @@ class Runtime;
 struct Record {
   static constexpr size_t kInlineKeys = 4;
 
-  Handle handle = 0;       // constant while it is held
-  uint64_t token = 0;      // of its grant; constant while it is held
+  Handle handle = 0;   // constant while it is held
+  uint64_t token = 0;  // of its grant; constant while it is held
   LocalOwner *owner = nullptr;
-  bool global = false;     // the global lock: no keys
+  bool global = false;                // the global lock: no keys
   std::atomic<bool> all_held{false};  // the acquire has succeeded; written under the locks of all its shards
   bool handle_gone = false;  // guarded by the home shard's lock: released, though a reaper still works on it
   std::atomic<bool> lost{false};
   std::atomic<uint32_t> taken{0};  // keys held so far
-  Waiter *queued = nullptr;        // while it waits for a key; guarded by that key's shard's (or the global) lock
-  std::atomic<uint32_t> pins{0};   // see records.cpp
+  Waiter *queued = nullptr;  // while it waits for a key; guarded by that key's shard's (or the global) lock
+  std::atomic<uint32_t> pins{0};  // see records.cpp
 
   // Sorted by bytes, without duplicates; constant. lock_order: their shards, ascending, each once.
   uint32_t key_count = 0;

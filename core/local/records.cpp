@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The life of a record after its acquire: concluded or abandoned, released by its handle, reaped when it was lost.
-// Two pins keep its memory: that of the acquire, dropped by conclude(), and that of the handle, dropped by whoever
-// takes the handle out of the table: release, the reaper, or abandon().
+// The life of a record after its acquire: concluded or abandoned, released by its handle, reaped when it was
+// lost. Two pins keep its memory: that of the acquire, dropped by conclude(), and that of the handle, dropped
+// by whoever takes the handle out of the table: release, the reaper, or abandon().
 #include "local/lease_timer.hpp"
 #include "local/shard_locks.hpp"
 
@@ -32,7 +32,8 @@ void LockTable::conclude(Waiter &waiter) {
   waiter.record = nullptr;
 }
 
-// All holds of an owner follow its newest token, so that each of its handles shows one that no resource has passed.
+// All holds of an owner follow its newest token, so that each of its handles shows one that no resource has
+// passed.
 void LockTable::raise_owner_tokens(LocalOwner &owner, uint64_t token) {
   const std::lock_guard lock(owner.mutex);
   for (Record *r = owner.records.front(); r != nullptr; r = List<Record, &Record::owner_links>::next(r)) {

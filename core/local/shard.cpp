@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See shard.hpp. Index: linear probing with backward-shift deletion (Knuth, TAOCP 6.4, algorithm R), at most 3/4 full.
+// See shard.hpp. Index: linear probing with backward-shift deletion (Knuth, TAOCP 6.4, algorithm R), at most
+// 3/4 full.
 #include "local/shard.hpp"
 
 #include <algorithm>
@@ -26,68 +27,14 @@ void Shard::init(uint32_t number, Random *random) {
   random_ = random;
 }
 
-uint32_t Shard::find(uint32_t hash, Bytes key) const {
-  if (slots_ == nullptr) return kNoEntry;
-  for (uint32_t at = hash & mask_;; at = (at + 1) & mask_) {
-    const Slot slot = slots_[at];
-    if (slot.index == kNoEntry) return kNoEntry;
-    if (slot.hash != hash) continue;
-    const Entry &entry = chunks_[slot.index / kEntriesPerChunk]->entries[slot.index % kEntriesPerChunk];
-    if (entry.key_size == key.size() && std::memcmp(entry.key().data(), key.data(), key.size()) == 0) return slot.index;
-  }
-}
-
-uint32_t Shard::insert(uint32_t hash, Bytes key) {
-  if (slots_ == nullptr || used_ + 1 > (mask_ + 1) / 4 * 3) grow_index();
+uint32_t Shard::insert_slow(uint32_t hash, Bytes key) {
+  if (used_ >= room()) grow_index();
   if (free_entry_ == kNoEntry) grow_entries();
-  const uint32_t index = free_entry_;
-  Entry &fresh = entry(index);
-  char *copied = key.size() > sizeof fresh.inline_key ? keys_.copy(key) : nullptr;
-  // Nothing below fails.
-  free_entry_ = fresh.hash;
-  if (copied != nullptr) {
-    fresh.long_key = copied;
-  } else {
-    std::memcpy(fresh.inline_key, key.data(), key.size());
-  }
-  fresh.key_size = static_cast<uint16_t>(key.size());
-  fresh.hash = hash;
-  fresh.state = Entry::State::InUse;
-  place({hash, index});
-  ++used_;
-  return index;
-}
-
-void Shard::place(Slot slot) {
-  uint32_t at = slot.hash & mask_;
-  while (slots_[at].index != kNoEntry) at = (at + 1) & mask_;
-  slots_[at] = slot;
-}
-
-void Shard::erase(uint32_t index) {
-  Entry &gone = entry(index);
-  LIBLOCK_ASSERT(gone.state == Entry::State::InUse && gone.owner == nullptr && gone.queue == nullptr);
-  uint32_t hole = gone.hash & mask_;
-  while (slots_[hole].index != index) hole = (hole + 1) & mask_;
-  for (uint32_t at = (hole + 1) & mask_; slots_[at].index != kNoEntry; at = (at + 1) & mask_) {
-    // A slot may move back into the hole unless its home lies cyclically behind the hole.
-    const uint32_t home = slots_[at].hash & mask_;
-    if (((at - home) & mask_) >= ((at - hole) & mask_)) {
-      slots_[hole] = slots_[at];
-      hole = at;
-    }
-  }
-  slots_[hole].index = kNoEntry;
-  --used_;
-  if (gone.key_size > sizeof gone.inline_key) keys_.give_back(gone.long_key, gone.key_size);
-  gone.state = Entry::State::Unused;
-  if (handle::used_up(gone.handle)) return;  // retired: its generations would begin to repeat
-  gone.hash = free_entry_;
-  free_entry_ = index;
+  return insert_with_room(hash, key, key.size() > kInlineKey ? keys_.copy(key) : nullptr);
 }
 
 void Shard::grow_index() {
-  std::vector<Slot> larger(slots_ == nullptr ? kFirstSlots : slot_store_.size() * 2, Slot{0, kNoEntry});
+  std::vector<Slot> larger(slots_ == no_slots_ ? kFirstSlots : slot_store_.size() * 2, Slot{0, kNoEntry});
   slot_store_.swap(larger);
   slots_ = slot_store_.data();
   mask_ = static_cast<uint32_t>(slot_store_.size() - 1);
@@ -141,7 +88,8 @@ Record *Shard::new_record() {
     record_handles_.push_back(handle::first(number_, index, true, *random_));
     free_record_slots_.push_back(index);
   }
-  Record *record = free_records_ != nullptr ? std::exchange(free_records_, free_records_->next_free) : new Record;
+  Record *record =
+      free_records_ != nullptr ? std::exchange(free_records_, free_records_->next_free) : new Record;
   const uint32_t index = free_record_slots_.back();
   free_record_slots_.pop_back();
   record->handle = record_handles_[index];
@@ -162,12 +110,14 @@ void Shard::forget_handle(Record &record) {
   LIBLOCK_ASSERT(record_slots_[index] == &record);
   record_slots_[index] = nullptr;
   record_handles_[index] = handle::next(record.handle);
-  if (!handle::used_up(record.handle)) free_record_slots_.push_back(index);  // capacity was reserved by new_record
+  if (!handle::used_up(record.handle))
+    free_record_slots_.push_back(index);  // capacity was reserved by new_record
   record.handle_gone = true;
 }
 
 void Shard::free_record(Record *record) {
-  // A record keeps its vectors' and strings' memory, so that the next one of the same shape allocates nothing.
+  // A record keeps its vectors' and strings' memory, so that the next one of the same shape allocates
+  // nothing.
   record->owner = nullptr;
   record->global = record->handle_gone = record->renew = false;
   record->all_held.store(false, std::memory_order_relaxed);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A part of the table under one spin lock: an open-addressing index of its keys, their entries, and the records whose
-// home it is. A plain structure: it knows nothing of waiting, owners or time. Whoever calls holds `mutex`, unless the
-// text says otherwise. Entries, records and queues are pooled: once warm, nothing here allocates.
+// A part of the table under one spin lock: an open-addressing index of its keys, their entries, and the
+// records whose home it is. A plain structure: it knows nothing of waiting, owners or time. Whoever calls
+// holds `mutex`, unless the text says otherwise. Entries, records and queues are pooled: once warm, nothing
+// here allocates.
 #pragma once
 
 #include <memory>
@@ -30,13 +31,45 @@ class alignas(64) Shard {
   void init(uint32_t number, Random *random);
 
   // kNoEntry when the key has none.
-  uint32_t find(uint32_t hash, Bytes key) const;
+  uint32_t find(uint32_t hash, Bytes key) const {
+    for (uint32_t at = hash & mask_;; at = (at + 1) & mask_) {
+      const Slot slot = slots_[at];
+      if (slot.index == kNoEntry) return kNoEntry;
+      if (slot.hash == hash && is_key_of(slot.index, key)) return slot.index;
+    }
+  }
   // The key must not be there. Throws std::bad_alloc, then nothing has changed.
-  uint32_t insert(uint32_t hash, Bytes key);
+  uint32_t insert(uint32_t hash, Bytes key) {
+    if (used_ >= room() || free_entry_ == kNoEntry || key.size() > kInlineKey) return insert_slow(hash, key);
+    return insert_with_room(hash, key, nullptr);
+  }
   // The entry must be free of holder and queue.
-  void erase(uint32_t index);
-  Entry &entry(uint32_t index) { return chunks_[index / kEntriesPerChunk]->entries[index % kEntriesPerChunk]; }
-  Nanos &deadline(uint32_t index) { return chunks_[index / kEntriesPerChunk]->deadlines[index % kEntriesPerChunk]; }
+  void erase(uint32_t index) {
+    Entry &gone = entry(index);
+    LIBLOCK_ASSERT(gone.state == Entry::State::InUse && gone.owner == nullptr && gone.queue == nullptr);
+    uint32_t hole = gone.hash & mask_;
+    while (slots_[hole].index != index) hole = (hole + 1) & mask_;
+    for (uint32_t at = (hole + 1) & mask_; slots_[at].index != kNoEntry; at = (at + 1) & mask_) {
+      // A slot may move back into the hole unless its home lies cyclically behind the hole.
+      const uint32_t home = slots_[at].hash & mask_;
+      if (((at - home) & mask_) < ((at - hole) & mask_)) continue;
+      slots_[hole] = slots_[at];
+      hole = at;
+    }
+    slots_[hole].index = kNoEntry;
+    --used_;
+    if (gone.key_size > kInlineKey) keys_.give_back(gone.long_key, gone.key_size);
+    gone.state = Entry::State::Unused;
+    if (handle::used_up(gone.handle)) return;  // retired: its generations would begin to repeat
+    gone.hash = free_entry_;
+    free_entry_ = index;
+  }
+  Entry &entry(uint32_t index) {
+    return chunks_[index / kEntriesPerChunk]->entries[index % kEntriesPerChunk];
+  }
+  Nanos &deadline(uint32_t index) {
+    return chunks_[index / kEntriesPerChunk]->deadlines[index % kEntriesPerChunk];
+  }
   uint32_t entries_end() const { return entries_end_; }
   uint32_t number() const { return number_; }
 
@@ -59,7 +92,8 @@ class alignas(64) Shard {
   void free_record(Record *record);
   const std::vector<Record *> &records() const { return record_slots_; }
 
-  // Handles whose lock was lost and not yet released: so that a late release can be told so. The last 4,096 are kept.
+  // Handles whose lock was lost and not yet released: so that a late release can be told so. The last 4,096
+  // are kept.
   void remember_lost(Handle h) noexcept;
   bool was_lost(Handle h) const;
   bool forget_lost(Handle h);
@@ -95,15 +129,47 @@ class alignas(64) Shard {
   };
   static constexpr size_t kLostMax = 4'096;
 
+  static constexpr size_t kInlineKey = sizeof(Entry::inline_key);
+  static inline Slot no_slots_[1] = {{0, kNoEntry}};  // what an empty shard looks into; never written
+
+  // Slots that may be used before the index grows: three quarters.
+  uint32_t room() const { return (mask_ + 1) - (mask_ >> 2) - 1; }
+
+  bool is_key_of(uint32_t index, Bytes key) const {
+    const Entry &entry = chunks_[index / kEntriesPerChunk]->entries[index % kEntriesPerChunk];
+    return entry.key_size == key.size() && std::memcmp(entry.key().data(), key.data(), key.size()) == 0;
+  }
+  uint32_t insert_slow(uint32_t hash, Bytes key);
+  // copied: the key's bytes in the key store, when they do not fit into the entry. Nothing here fails.
+  uint32_t insert_with_room(uint32_t hash, Bytes key, char *copied) {
+    const uint32_t index = free_entry_;
+    Entry &fresh = entry(index);
+    free_entry_ = fresh.hash;
+    if (copied != nullptr) {
+      fresh.long_key = copied;
+    } else {
+      copy_short(fresh.inline_key, key.data(), key.size());
+    }
+    fresh.key_size = static_cast<uint16_t>(key.size());
+    fresh.hash = hash;
+    fresh.state = Entry::State::InUse;
+    place({hash, index});
+    ++used_;
+    return index;
+  }
+  void place(Slot slot) {
+    uint32_t at = slot.hash & mask_;
+    while (slots_[at].index != kNoEntry) at = (at + 1) & mask_;
+    slots_[at] = slot;
+  }
   void grow_index();
   void grow_entries();
-  void place(Slot slot);
 
   uint32_t mask_ = 0;
   uint32_t used_ = 0;
   uint32_t free_entry_ = kNoEntry;
   uint32_t entries_end_ = 0;
-  Slot *slots_ = nullptr;
+  Slot *slots_ = no_slots_;
   Chunk **chunks_ = nullptr;
   uint64_t token_ = 0;
 
@@ -115,8 +181,8 @@ class alignas(64) Shard {
   std::vector<Chunk *> chunk_store_;
   KeyStore keys_;
   WaitQueue *free_queues_ = nullptr;
-  std::vector<Record *> record_slots_;    // by index of the handle; nullptr: free or retired
-  std::vector<Handle> record_handles_;    // the handle that a slot has, or will give out next
+  std::vector<Record *> record_slots_;  // by index of the handle; nullptr: free or retired
+  std::vector<Handle> record_handles_;  // the handle that a slot has, or will give out next
   std::vector<uint32_t> free_record_slots_;
   Record *free_records_ = nullptr;
   std::unordered_map<Handle, std::string> values_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Holds the locks of all shards of a record, taken in ascending order, which every other taker of several follows.
+// Holds the locks of all shards of a record, taken in ascending order, which every other taker of several
+// follows.
 #pragma once
 
 #include "local/lock_table.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Looks through the whole table every cleanup interval for locks whose lease is over and that nobody has asked for
-// since. One batch per turn of the loop, so that renewals and deadlines are never kept waiting by a large table.
+// Looks through the whole table every cleanup interval for locks whose lease is over and that nobody has
+// asked for since. One batch per turn of the loop, so that renewals and deadlines are never kept waiting by a
+// large table.
 #pragma once
 
 #include "local/lock_table.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See table_registry.hpp. The register is made once and never destroyed: contexts may outlive static destructors.
+// See table_registry.hpp. The register is made once and never destroyed: contexts may outlive static
+// destructors.
 #include "local/table_registry.hpp"
 
 #include <algorithm>

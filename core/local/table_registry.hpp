@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The named tables of this process. A table lives as long as some context has it open; one that is opened again later
-// starts its tokens above all that any table of the process has given out, so that they never go back.
+// The named tables of this process. A table lives as long as some context has it open; one that is opened
+// again later starts its tokens above all that any table of the process has given out, so that they never go
+// back.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What can be seen of the table from outside: copies made under a shard's lock, one key or 64 entries at a time.
+// What can be seen of the table from outside: copies made under a shard's lock, one key or 64 entries at a
+// time.
 #include <algorithm>
 
 #include "local/lock_table.hpp"
@@ -13,7 +14,8 @@ int64_t ms_or_none(Nanos remaining) { return remaining == kNever ? -1 : ms_from_
 void add_waiters(const WaitQueue &queue, Nanos now, KeyInfo &info) {
   for (const auto *list : {&queue.strict, &queue.any}) {
     for (const Waiter *w = list->front(); w != nullptr; w = WaitQueue::Waiters::next(w)) {
-      info.waiters.push_back({w->owner->id(), (now - w->enqueued_at) / kMillisecond, w->params->order, w->params->priority});
+      info.waiters.push_back(
+          {w->owner->id(), (now - w->enqueued_at) / kMillisecond, w->params->order, w->params->priority});
     }
   }
 }
@@ -60,7 +62,8 @@ bool LockTable::is_queued(Bytes key) {
   Shard &shard = shards_[at.shard];
   const std::lock_guard lock(shard.mutex);
   const uint32_t index = shard.find(at.hash, key);
-  return index != kNoEntry && shard.entry(index).queue != nullptr && !shard.entry(index).queue->nobody_waits();
+  return index != kNoEntry && shard.entry(index).queue != nullptr &&
+         !shard.entry(index).queue->nobody_waits();
 }
 
 std::unique_ptr<KeyInfo> LockTable::inspect(Bytes key, bool with_waiters) {
@@ -88,13 +91,15 @@ std::unique_ptr<KeyInfo> LockTable::inspect_global() {
     info->hold_count = static_cast<uint32_t>(global_.handles.size());
   }
   if (const Waiter *w = global_.pending; w != nullptr) {
-    info->waiters.push_back({w->owner->id(), (now - w->enqueued_at) / kMillisecond, w->params->order, w->params->priority});
+    info->waiters.push_back(
+        {w->owner->id(), (now - w->enqueued_at) / kMillisecond, w->params->order, w->params->priority});
   }
   add_waiters(global_.queue, now, *info);
   return info->is_held || !info->waiters.empty() ? std::move(info) : nullptr;
 }
 
-void LockTable::list_shard(uint32_t number, bool queues, Bytes prefix, std::vector<std::unique_ptr<KeyInfo>> &out) {
+void LockTable::list_shard(uint32_t number, bool queues, Bytes prefix,
+                           std::vector<std::unique_ptr<KeyInfo>> &out) {
   Shard &shard = shards_[number];
   for (uint32_t index = 0;;) {
     const std::lock_guard lock(shard.mutex);
@@ -122,7 +127,8 @@ void LockTable::stats(liblock_stats &stats) {
     stats.taken_away += c.taken_away;
     stats.taken_over += c.taken_over;
     stats.sweep_entries += c.sweep_entries;
-    stats.sweep_entries_per_hold_max = std::max(stats.sweep_entries_per_hold_max, c.sweep_entries_per_hold_max);
+    stats.sweep_entries_per_hold_max =
+        std::max(stats.sweep_entries_per_hold_max, c.sweep_entries_per_hold_max);
   }
   {
     const std::lock_guard lock(global_.mutex);

@@ -7,7 +7,8 @@
 
 namespace liblock {
 
-WaitEdges find_cycle(const WaitEdge &first, const std::function<void(const LocalOwner &, WaitEdges &)> &expand) {
+WaitEdges find_cycle(const WaitEdge &first,
+                     const std::function<void(const LocalOwner &, WaitEdges &)> &expand) {
   struct Level {
     WaitEdges edges;
     size_t next = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Who waits for whom, as a graph that is asked for edge by edge. Pure: no locks, no time; a cycle found here is a
-// suspicion from edges seen one after another, which the caller must confirm with all of them in view at once.
+// Who waits for whom, as a graph that is asked for edge by edge. Pure: no locks, no time; a cycle found here
+// is a suspicion from edges seen one after another, which the caller must confirm with all of them in view at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,9 @@ struct WaitEdge {
 
 using WaitEdges = std::vector<WaitEdge>;
 
-// A path of edges from `first` back to first.from, or empty. Depth-first (iterative), each owner expanded once.
-// expand appends the edges of one owner's waits.
-WaitEdges find_cycle(const WaitEdge &first, const std::function<void(const LocalOwner &, WaitEdges &)> &expand);
+// A path of edges from `first` back to first.from, or empty. Depth-first (iterative), each owner expanded
+// once. expand appends the edges of one owner's waits.
+WaitEdges find_cycle(const WaitEdge &first,
+                     const std::function<void(const LocalOwner &, WaitEdges &)> &expand);
 
 }  // namespace liblock

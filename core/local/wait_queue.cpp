@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See wait_queue.hpp. A FIFO waiter goes to the end and a LIFO one to the front in constant time; only a place in the
-// middle is searched, from the end.
+// See wait_queue.hpp. A FIFO waiter goes to the end and a LIFO one to the front in constant time; only a
+// place in the middle is searched, from the end.
 #include "local/wait_queue.hpp"
 
 #include <algorithm>
@@ -72,7 +72,8 @@ void WaitQueue::requeue(Waiter &waiter, Nanos now) {
 
 size_t WaitQueue::position(const Waiter &waiter) const {
   size_t position = 0;
-  for (Waiter *other = strict.front(); other != nullptr && other != &waiter; other = Waiters::next(other)) ++position;
+  for (Waiter *other = strict.front(); other != nullptr && other != &waiter; other = Waiters::next(other))
+    ++position;
   return position;
 }
 

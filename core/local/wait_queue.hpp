@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Who waits for one key, and who watches it. Pure: ordering only; granting is the table's business.
-// Three lists: `strict` in the order of the sort key, smallest first (FIFO + ticket, LIFO - ticket, PRIORITY ticket -
-// priority x age step, so that a waiter ages by itself); `any` in order of arrival, who may be overtaken; `watchers`.
-// Guarded by the lock of the shard (or of the global lock) whose entry points here.
+// Three lists: `strict` in the order of the sort key, smallest first (FIFO + ticket, LIFO - ticket, PRIORITY
+// ticket - priority x age step, so that a waiter ages by itself); `any` in order of arrival, who may be
+// overtaken; `watchers`. Guarded by the lock of the shard (or of the global lock) whose entry points here.
 #pragma once
 
 #include "local/waiter.hpp"
@@ -13,7 +13,8 @@ class WaitQueue {
  public:
   using Waiters = List<Waiter, &Waiter::links>;
 
-  // Sets the sort key from the time of asking and links the waiter. Returns its place among the strict waiters.
+  // Sets the sort key from the time of asking and links the waiter. Returns its place among the strict
+  // waiters.
   size_t enqueue(Waiter &waiter, Nanos now);
   void remove(Waiter &waiter);
   // To the end of the queue, as if it had asked now.

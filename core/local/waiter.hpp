@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// One wait: for a lock, or for a change of a key that is watched. A blocking call has its waiter on the stack and sleeps
-// on `word`; an asynchronous one has it inside its request, whose timer and end are driven by others.
+// One wait: for a lock, or for a change of a key that is watched. A blocking call has its waiter on the stack
+// and sleeps on `word`; an asynchronous one has it inside its request, whose timer and end are driven by
+// others.
 //
 //   word      who moves it            to
 //   Waiting   the waiting thread      Parked (before it sleeps)
-//   Parked    whoever nudges          Waiting, and wakes it: it is the next in line, or its holder's lease moved
-//   either    whoever ends the wait   Done, and wakes it when it was Parked; nobody else touches the waiter after that
+//   Parked    whoever nudges          Waiting, and wakes it: it is the next in line, or its holder's lease
+//   moved either    whoever ends the wait   Done, and wakes it when it was Parked; nobody else touches the
+//   waiter after that
 #pragma once
 
 #include <atomic>
@@ -38,19 +40,20 @@ struct Waiter {
   LocalRequest *request = nullptr;  // nullptr: a thread waits
   uint64_t serial = 0;              // unique in the table
   Handle watched = 0;               // WatchLost: whose loss
-  // Valid during the first attempt only, the caller's bytes; afterwards `index` and `wanted` say what it waits for.
+  // Valid during the first attempt only, the caller's bytes; afterwards `index` and `wanted` say what it
+  // waits for.
   Bytes key;
   uint32_t hash = 0;
   uint32_t shard = 0;
 
-  // Guarded by the lock of the queue. `where` (a shard, kGlobalQueue or kNowhere) may be read without it, as a hint
-  // where to lock; index is the entry in that shard.
+  // Guarded by the lock of the queue. `where` (a shard, kGlobalQueue or kNowhere) may be read without it, as
+  // a hint where to lock; index is the entry in that shard.
   std::atomic<uint32_t> where{kNowhere};
   uint32_t index = 0;
   int64_t sort_key = 0;
   Nanos enqueued_at = 0;
   KeyRef *wanted = nullptr;  // with a record: the key of it that is waited for
-  bool nudged = false;  // ANY: told to try; not told again before it did
+  bool nudged = false;       // ANY: told to try; not told again before it did
 
   // Read without the lock by who tends to it. A compound request waits for one key after another.
   std::atomic<uint32_t> waits_begun{0};

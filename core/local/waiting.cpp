@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Acquires that may have to wait: attempt, queue, and what a waiter does by itself while it waits. A blocking call and
-// an asynchronous request go the same way; the first tends to itself between sleeps, the second by its timer.
+// Acquires that may have to wait: attempt, queue, and what a waiter does by itself while it waits. A blocking
+// call and an asynchronous request go the same way; the first tends to itself between sleeps, the second by
+// its timer.
 #include <algorithm>
 #include <new>
 
@@ -11,13 +12,15 @@ namespace liblock {
 
 namespace {
 
-// The next in line looks for the key this long before it sleeps: a sleeper on another, idle CPU costs its waker more.
+// The next in line looks for the key this long before it sleeps: a sleeper on another, idle CPU costs its
+// waker more.
 constexpr Nanos kSpinBudget = 40'000;
 constexpr int kSpinBurst = 100;
 
 }  // namespace
 
-void LockTable::begin(Waiter &waiter, LocalOwner &owner, std::span<const Bytes> keys, const AcquireParams &params) {
+void LockTable::begin(Waiter &waiter, LocalOwner &owner, std::span<const Bytes> keys,
+                      const AcquireParams &params) {
   waiter.params = &params;
   waiter.owner = &owner;
   if (keys.size() == 1 && !owner.named() && !params.needs_record()) {
@@ -246,7 +249,8 @@ void LockTable::wait_blocking(Waiter &waiter) {
   }
 }
 
-// True: the wait has ended. In bursts with the CPU offered to others in between: the holder may be one of them.
+// True: the wait has ended. In bursts with the CPU offered to others in between: the holder may be one of
+// them.
 bool LockTable::spin_as_head(Waiter &waiter) {
   const Nanos give_up_at = clock_.now() + kSpinBudget;
   do {
@@ -264,22 +268,25 @@ void LockTable::plan(Waiter &waiter, Nanos now) {
   const AcquireParams &params = *waiter.params;
   waiter.wait_until = params.wait == kNever ? kNever : now + params.wait;
   if (waiter.kind != Waiter::Kind::Lock) return;
-  if (waiter.retries.start(params.retry, random_, now) == RetryCount::Step::Refused) waiter.wait_until = INT64_MIN;
+  if (waiter.retries.start(params.retry, random_, now) == RetryCount::Step::Refused)
+    waiter.wait_until = INT64_MIN;
 }
 
 // What is due for a waiter at `now`. Returns when to come back; kNever: only when nudged.
 Nanos LockTable::tend(Waiter &waiter, Nanos now, Deferred &deferred) {
   if (!waiter.planned) plan(waiter, now);
   const bool refused = waiter.wait_until == INT64_MIN;
-  const auto step = refused ? RetryCount::Step::Refused
-                            : waiter.retries.advance(waiter.params->retry, random_, std::min(now, waiter.wait_until));
+  const auto step =
+      refused ? RetryCount::Step::Refused
+              : waiter.retries.advance(waiter.params->retry, random_, std::min(now, waiter.wait_until));
   waiter.attempts.store(waiter.retries.attempts(), std::memory_order_relaxed);
   if (step != RetryCount::Step::Wait || now >= waiter.wait_until) {
     const Status end = step == RetryCount::Step::Refused     ? Status::INVALID_ARGUMENT
                        : step == RetryCount::Step::Exhausted ? Status::RETRIES_EXHAUSTED
                                                              : Status::TIMEOUT;
     if (end != Status::INVALID_ARGUMENT) counters_.timeouts.fetch_add(1, std::memory_order_relaxed);
-    waiter.asked_to_end.store(static_cast<liblock_status>(end));  // also where it is between two of several keys
+    waiter.asked_to_end.store(
+        static_cast<liblock_status>(end));  // also where it is between two of several keys
     end_wait(waiter, end, deferred);
     return kNever;
   }
@@ -346,14 +353,16 @@ Nanos LockTable::due(LocalRequest &request, Nanos now) {
   return tend(request.waiter, now, deferred);
 }
 
-Status LockTable::wait_watching(Waiter::Kind kind, Bytes key, Handle watched, const void *instance, Nanos wait) {
+Status LockTable::wait_watching(Waiter::Kind kind, Bytes key, Handle watched, const void *instance,
+                                Nanos wait) {
   AcquireParams params;
   params.wait = wait;
   Waiter waiter;
   waiter.kind = kind;
   waiter.params = &params;
   waiter.watched = watched;
-  const Status begun = kind == Waiter::Kind::WatchLost ? begin_watching_lock(waiter, instance) : begin_watching_key(waiter, key);
+  const Status begun = kind == Waiter::Kind::WatchLost ? begin_watching_lock(waiter, instance)
+                                                       : begin_watching_key(waiter, key);
   if (begun != Status::OK) return begun;
   if (waiter.word.load(std::memory_order_acquire) != Waiter::kDone) wait_blocking(waiter);
   return waiter.grant.status;
@@ -365,7 +374,8 @@ Status LockTable::begin_watching_key(Waiter &waiter, Bytes key) {
   Shard &shard = shards_[at.shard];
   const std::lock_guard lock(shard.mutex);
   uint32_t index = shard.find(at.hash, key);
-  if (index != kNoEntry && end_if_overdue(shard, index, clock_.now(), deferred)) index = shard.find(at.hash, key);
+  if (index != kNoEntry && end_if_overdue(shard, index, clock_.now(), deferred))
+    index = shard.find(at.hash, key);
   const bool held = index != kNoEntry && shard.entry(index).held();
   if (waiter.kind == Waiter::Kind::WatchReleased && !held) return Status::NOT_HELD;
   if (waiter.kind == Waiter::Kind::WatchHeld && held) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A timer that several threads arm, stop and give up without knowing of each other: it is deleted with its last
-// reference. Every stay in the runtime's heap holds one, so that a timer which fires while it is being stopped is
-// still there; due() must therefore be harmless after disarm().
+// A timer that several threads arm, stop and give up without knowing of each other: it is deleted with its
+// last reference. Every stay in the runtime's heap holds one, so that a timer which fires while it is being
+// stopped is still there; due() must therefore be harmless after disarm().
 #pragma once
 
 #include <atomic>

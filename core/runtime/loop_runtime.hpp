@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A runtime on the caller's own uv_loop: no thread is started, timers and callbacks run on the loop's thread, which
-// is the one that made it. Its two handles keep the loop alive until close(); what was posted before still arrives.
+// A runtime on the caller's own uv_loop: no thread is started, timers and callbacks run on the loop's thread,
+// which is the one that made it. Its two handles keep the loop alive until close(); what was posted before
+// still arrives.
 #pragma once
 
 #include <pthread.h>
@@ -33,9 +34,9 @@ class LoopRuntime final : public Runtime {
   UvTimers timers_;
   NoticeQueue notices_;
   std::atomic<bool> closing_{false};
-  bool detached_ = false;                // loop thread only
-  int handles_open_ = 2;                 // loop thread only
-  std::shared_ptr<LoopRuntime> self_;    // keeps the uv handles' memory until both are closed
+  bool detached_ = false;              // loop thread only
+  int handles_open_ = 2;               // loop thread only
+  std::shared_ptr<LoopRuntime> self_;  // keeps the uv handles' memory until both are closed
 };
 
 }  // namespace liblock

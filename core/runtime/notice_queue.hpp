@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Notices on their way from any thread to the one that delivers them: a linked list under a spin lock, taken whole.
-// push() tells when the list was empty, so that a burst costs one wake-up.
+// Notices on their way from any thread to the one that delivers them: a linked list under a spin lock, taken
+// whole. push() tells when the list was empty, so that a burst costs one wake-up.
 #pragma once
 
 #include <mutex>

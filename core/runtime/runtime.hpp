@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the engines ask of the outside world: timers, and a place where user callbacks run. Production has a libuv
-// loop behind it (the library's own thread, or the caller's loop); tests have one that is moved by hand.
+// What the engines ask of the outside world: timers, and a place where user callbacks run. Production has a
+// libuv loop behind it (the library's own thread, or the caller's loop); tests have one that is moved by
+// hand.
 #pragma once
 
 #include "runtime/timer_heap.hpp"

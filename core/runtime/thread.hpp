@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Starts a thread of ours inside somebody else's process: all signals blocked, so that the host's handlers run on
-// the host's threads; named, so that the host's people see whose it is; detached, since it lives as long as the process.
+// Starts a thread of ours inside somebody else's process: all signals blocked, so that the host's handlers
+// run on the host's threads; named, so that the host's people see whose it is; detached, since it lives as
+// long as the process.
 #pragma once
 
 #include <pthread.h>

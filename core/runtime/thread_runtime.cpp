@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// See thread_runtime.hpp. The callback thread sleeps on bell_ only after it announced so in sleeping_ and found the
-// queue still empty; a poster rings only where the announcement stands. Neither can miss the other (both seq_cst).
+// See thread_runtime.hpp. The callback thread sleeps on bell_ only after it announced so in sleeping_ and
+// found the queue still empty; a poster rings only where the announcement stands. Neither can miss the other
+// (both seq_cst).
 #include "runtime/thread_runtime.hpp"
 
 #include <unistd.h>
@@ -40,8 +41,9 @@ void ThreadRuntime::forget_after_fork() {
   ThreadRuntime *runtime = the_runtime.exchange(nullptr);
   if (runtime == nullptr) return;
   // The loop's structures may have been in the middle of a change: only its descriptors are safe to touch.
-  for (const int fd : {runtime->loop_.backend_fd, runtime->loop_.async_io_watcher.fd, runtime->loop_.async_wfd,
-                       runtime->loop_.signal_pipefd[0], runtime->loop_.signal_pipefd[1]}) {
+  for (const int fd :
+       {runtime->loop_.backend_fd, runtime->loop_.async_io_watcher.fd, runtime->loop_.async_wfd,
+        runtime->loop_.signal_pipefd[0], runtime->loop_.signal_pipefd[1]}) {
     if (fd >= 0) close(fd);
   }
 }

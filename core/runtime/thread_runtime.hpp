@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The library's own runtime: a loop thread for timers and a callback thread for user code, so that a slow callback
-// never delays a renewal. One per process, started by the first who needs it, never stopped: both threads sleep
-// when there is nothing to do. After fork() the child has none until somebody needs one again.
+// The library's own runtime: a loop thread for timers and a callback thread for user code, so that a slow
+// callback never delays a renewal. One per process, started by the first who needs it, never stopped: both
+// threads sleep when there is nothing to do. After fork() the child has none until somebody needs one again.
 #pragma once
 
 #include <atomic>

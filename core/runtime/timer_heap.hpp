@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Deadlines in order: a binary heap of timers that know their place, so that any of them is removed in O(log n).
-// Pure: it is told the time. A timer is in the heap once at most; arming it again can only make it fire earlier, so
-// that of two who want to be woken neither is forgotten.
+// Deadlines in order: a binary heap of timers that know their place, so that any of them is removed in O(log
+// n). Pure: it is told the time. A timer is in the heap once at most; arming it again can only make it fire
+// earlier, so that of two who want to be woken neither is forgotten.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@ namespace liblock {
 class Timer {
  public:
   virtual ~Timer() = default;
-  // Called once per arming, with no lock of the runtime held; the timer is no longer armed and may be re-armed.
+  // Called once per arming, with no lock of the runtime held; the timer is no longer armed and may be
+  // re-armed.
   virtual void fire(Nanos now) = 0;
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Our timer heap on a libuv loop: any thread arms and cancels under a mutex, the loop thread fires. One uv_timer
-// stands for the earliest deadline; one uv_async tells the loop that it moved (sends coalesce).
-// Owner of the uv handles: the loop thread. Guarded by mutex_: the heap and the deadline that the loop sleeps for.
+// Our timer heap on a libuv loop: any thread arms and cancels under a mutex, the loop thread fires. One
+// uv_timer stands for the earliest deadline; one uv_async tells the loop that it moved (sends coalesce).
+// Owner of the uv handles: the loop thread. Guarded by mutex_: the heap and the deadline that the loop sleeps
+// for.
 #pragma once
 
 #include <uv.h>
@@ -34,9 +35,10 @@ class UvTimers {
   uv_async_t async_;  // loop thread only, but for uv_async_send
   uv_timer_t timer_;  // loop thread only
   std::mutex mutex_;
-  TimerHeap heap_;               // guarded by mutex_
-  Nanos sleeping_until_ = 0;     // guarded by mutex_; what the uv_timer is set for; 0: on_wake is under way anyway
-  bool attached_ = false;        // guarded by mutex_
+  TimerHeap heap_;  // guarded by mutex_
+  Nanos sleeping_until_ =
+      0;                   // guarded by mutex_; what the uv_timer is set for; 0: on_wake is under way anyway
+  bool attached_ = false;  // guarded by mutex_
 };
 
 }  // namespace liblock

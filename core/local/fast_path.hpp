@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// The pair that everything else exists around: one key, nobody else interested. Each half takes one spin lock and
+// touches the shard's line, one index slot, the entry and its deadline; no allocation once warm, no system call.
+// Inline, so that a call through the C API saves and restores registers once.
+#pragma once
+
+#include "local/lock_table.hpp"
+
+namespace liblock {
+
+inline bool LockTable::try_thin(LocalOwner &owner, Bytes key, Nanos ttl, Grant &grant) {
+  const Position at = position_of(key);
+  const Nanos deadline = deadline_after(ttl);
+  Shard &shard = shards_[at.shard];
+  const std::lock_guard lock(shard.mutex);
+  if (shard.gated || owner.closed.load(std::memory_order_relaxed) || shard.credit == 0) return false;
+  // Whoever finds the key in the table goes the long way: it is held, or others wait for it.
+  if (shard.find(at.hash, key) != kNoEntry) return false;
+  const uint32_t index = shard.insert(at.hash, key);
+  Entry &entry = shard.entry(index);
+  entry.owner = &owner;
+  entry.token = shard.next_token();
+  shard.deadline(index) = deadline;
+  ++shard.held;
+  ++shard.grants;
+  --shard.credit;
+  if (deadline != kNever && !leases_used.load(std::memory_order_relaxed)) leases_used.store(true);
+  grant.status = Status::OK;
+  grant.handle = entry.handle;
+  grant.token = entry.token;
+  grant.hold_count = 1;
+  grant.remaining = ttl;
+  return true;
+}
+
+// False: somebody else is interested, or something is out of the ordinary; nothing has changed.
+inline bool LockTable::try_release_thin(const void *instance, Handle h) {
+  if (handle::is_compound(h)) return false;
+  Shard &shard = shards_[handle::shard(h)];
+  const uint32_t index = handle::index(h);
+  const std::lock_guard lock(shard.mutex);
+  if (index >= shard.entries_end()) return false;
+  Entry &entry = shard.entry(index);
+  if (entry.handle != h || !entry.held() || entry.refs != nullptr || entry.owner->instance() != instance) return false;
+  if (entry.queue != nullptr || shard.gated || entry.has_value) return false;
+  Nanos &deadline = shard.deadline(index);
+  if (deadline != kNever && deadline <= clock_.coarse()) return false;
+  entry.owner = nullptr;
+  entry.handle = handle::next(h);
+  deadline = kNever;
+  --shard.held;
+  ++shard.credit;
+  shard.erase(index);
+  return true;
+}
+
+}  // namespace liblock
