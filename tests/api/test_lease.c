@@ -123,57 +123,6 @@ static void a_lease_is_not_shorter_than_asked_for(void **state) {
   }
 }
 
-static void a_sweep_finds_overdue_locks_that_nobody_wants(void **state) {
-  static const char *const keys[] = {"a", "b", "c", "d", "e"};
-  liblock_lock last = 0;
-  for (size_t i = 0; i < COUNT_OF(keys); i++) last = take_briefly(*state, keys[i], 10);
-  take(*state, "stays");
-  await_lost(*state, last);
-  let_pass_ms(20);
-  uint64_t ended = 0;
-  assert_ok(liblock_sweep(*state, &ended, NULL));
-  const liblock_stats stats = stats_of(*state);
-  assert_int_equal(stats.locks_held, 1);
-  assert_int_equal(stats.expired, COUNT_OF(keys));
-  assert_status(LIBLOCK_BUSY, probe(*state, "stays"));
-  assert_ok(liblock_sweep(*state, &ended, NULL));
-  assert_int_equal(ended, 0);
-}
-
-static bool nothing_is_held(void *argument) { return stats_of(argument).locks_held == 0; }
-
-static void the_periodic_sweep_does_the_same_by_itself(void **state) {
-  (void)state;
-  liblock_context_options options = context_options();
-  options.cleanup_interval_ms = 20;
-  liblock_context *context = open_local("local:", &options);
-  const liblock_lock lock = take_briefly(context, "k", 10);
-  assert_soon(nothing_is_held, context);
-  assert_status(LIBLOCK_LOST, liblock_is_held(context, lock));
-  assert_true(stats_of(context).sweeps >= 1);
-  end_context(context);
-}
-
-static void a_sweep_looks_at_no_more_than_64_entries_while_a_shard_is_held(void **state) {
-  enum { MANY = 20000 };
-  (void)state;
-  liblock_context_options options = context_options();
-  options.cleanup_batch_size = 1000;
-  liblock_context *context = open_local("local:", &options);
-  const liblock_acquire_options long_lived = with_ttl(3600000);
-  for (uint32_t i = 0; i < MANY; i++) {
-    liblock_lock lock = 0;
-    assert_ok(liblock_acquire(context, &i, sizeof i, &long_lived, &lock, NULL));
-  }
-  uint64_t ended = 99;
-  assert_ok(liblock_sweep(context, &ended, NULL));
-  const liblock_stats stats = stats_of(context);
-  assert_int_equal(ended, 0);
-  assert_true(stats.sweep_entries >= MANY);
-  assert_in_range(stats.sweep_entries_per_hold_max, 1, 64);
-  end_context(context);
-}
-
 static void extend_set_counts_from_now_and_may_shorten(void **state) {
   const liblock_lock lock = take_briefly(*state, "k", 60000);
   assert_ok(liblock_extend(*state, lock, 600000, LIBLOCK_EXTEND_SET, NULL));
@@ -249,9 +198,6 @@ int main(void) {
       fresh(an_overdue_holder_is_found_at_once_by_whoever_wants_the_key),
       fresh(a_waiter_gets_the_key_when_the_lease_of_its_holder_ends),
       fresh(a_lease_is_not_shorter_than_asked_for),
-      fresh(a_sweep_finds_overdue_locks_that_nobody_wants),
-      cmocka_unit_test(the_periodic_sweep_does_the_same_by_itself),
-      cmocka_unit_test(a_sweep_looks_at_no_more_than_64_entries_while_a_shard_is_held),
       fresh(extend_set_counts_from_now_and_may_shorten),
       fresh(extend_add_adds_to_what_remains),
       fresh(the_hugest_leases_do_not_wrap_around),
