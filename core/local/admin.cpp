@@ -69,7 +69,7 @@ Status LockTable::force_release(Bytes key, bool drop_queue) {
   if (index == kNoEntry) return Status::NOT_HELD;
   if (drop_queue) {
     end_waits_of_entry(
-        shard, index, [](const LocalOwner &) { return true; }, Status::DEQUEUED, deferred);
+        shard, index, [](const LocalOwner &) { return true; }, Waits::ForLocks, Status::DEQUEUED, deferred);
   }
   const bool held = shard.entry(index).held();
   if (held) lose(shard, index, EndReason::TakenAway, deferred);
@@ -77,12 +77,13 @@ Status LockTable::force_release(Bytes key, bool drop_queue) {
   return held ? Status::OK : Status::NOT_HELD;
 }
 
-// The waits for a lock, not those that only watch. The caller passes the key on.
-void LockTable::end_waits_of_entry(Shard &shard, uint32_t index, const Whom &whom, Status status,
+// The caller passes the key on.
+void LockTable::end_waits_of_entry(Shard &shard, uint32_t index, const Whom &whom, Waits which, Status status,
                                    Deferred &deferred) {
   WaitQueue *queue = shard.entry(index).queue;
   if (queue == nullptr) return;
-  for (auto *list : {&queue->strict, &queue->any}) {
+  for (auto *list : {&queue->strict, &queue->any, &queue->watchers}) {
+    if (list == &queue->watchers && which == Waits::ForLocks) break;
     for (Waiter *w = list->front(); w != nullptr;) {
       Waiter *next = WaitQueue::Waiters::next(w);
       if (whom(*w->owner)) {
@@ -118,7 +119,7 @@ uint64_t LockTable::clear(const Whom &whom, Status waits_end) {
   // Waits first, all of them: what is taken away must not be granted to one who is about to be dequeued.
   end_global_waits(whom, waits_end);
   for_each_entry([&](Shard &shard, uint32_t index, Deferred &deferred) {
-    end_waits_of_entry(shard, index, whom, waits_end, deferred);
+    end_waits_of_entry(shard, index, whom, Waits::ForLocks, waits_end, deferred);
   });
   {
     Deferred deferred(*this);
@@ -194,7 +195,7 @@ void LockTable::close_instance(LocalOwner &unnamed, bool leave) {
     }
   }
   for_each_entry([&](Shard &shard, uint32_t index, Deferred &deferred) {
-    end_waits_of_entry(shard, index, ours, Status::CLOSED, deferred);
+    end_waits_of_entry(shard, index, ours, Waits::AlsoWatches, Status::CLOSED, deferred);
     const Entry &entry = shard.entry(index);
     if (leave || !entry.held() || !ours(*entry.owner)) return;
     if (entry.refs == nullptr) return end_hold(shard, index, EndReason::Released, true, deferred);

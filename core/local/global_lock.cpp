@@ -201,6 +201,7 @@ void LockTable::lose_global(EndReason reason, Deferred &deferred) {
   for (Record *record : global_.handles) {
     if (record->lost.exchange(true)) continue;
     record->pins.fetch_add(1);
+    record->reaped_owner = record->owner->shared_from_this();
     deferred.reap(record);
   }
   (reason == EndReason::Expired ? counters_.global_expired : counters_.global_taken).fetch_add(1);
@@ -246,6 +247,7 @@ Status LockTable::release_global(const Owner &instance, Handle h, Deferred &defe
 }
 
 void LockTable::reap_global(Record &record) {
+  const std::shared_ptr<LocalOwner> owner = std::move(record.reaped_owner);
   LeaseTimer *timer = nullptr;
   LostNotice notice;
   {

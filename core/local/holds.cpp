@@ -92,6 +92,7 @@ void LockTable::lose(Shard &shard, uint32_t index, EndReason reason, Deferred &d
     ref->record->taken.fetch_sub(1, std::memory_order_relaxed);
     if (!ref->record->lost.exchange(true)) {
       ref->record->pins.fetch_add(1, std::memory_order_relaxed);  // for the reaper
+      ref->record->reaped_owner = entry.owner->shared_from_this();
       deferred.reap(ref->record);
     }
     ref = next;

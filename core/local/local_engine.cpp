@@ -97,13 +97,13 @@ Status LocalEngine::extend(Handle h, Nanos ttl, bool add, HoldView &after) {
 }
 
 Status LocalEngine::wait_lost(Handle h, Nanos wait) {
-  return table_->wait_watching(Waiter::Kind::WatchLost, {}, h, unnamed_->instance(), wait);
+  return table_->wait_watching(Waiter::Kind::WatchLost, {}, h, *unnamed_, wait);
 }
 Status LocalEngine::wait_held(Bytes key, Nanos wait) {
-  return table_->wait_watching(Waiter::Kind::WatchHeld, key, 0, unnamed_->instance(), wait);
+  return table_->wait_watching(Waiter::Kind::WatchHeld, key, 0, *unnamed_, wait);
 }
 Status LocalEngine::wait_released(Bytes key, Nanos wait) {
-  return table_->wait_watching(Waiter::Kind::WatchReleased, key, 0, unnamed_->instance(), wait);
+  return table_->wait_watching(Waiter::Kind::WatchReleased, key, 0, *unnamed_, wait);
 }
 
 bool LocalEngine::list_part(uint32_t part, bool queues, Bytes prefix,

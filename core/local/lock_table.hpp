@@ -48,7 +48,7 @@ class LockTable {
   void submit(LocalRequest &request, LocalOwner &owner, std::span<const Bytes> keys);
   // True: the wait will end with this status unless something else ended it before.
   bool ask_to_end(Waiter &waiter, Status status);
-  Status wait_watching(Waiter::Kind kind, Bytes key, Handle watched, const void *instance, Nanos wait);
+  Status wait_watching(Waiter::Kind kind, Bytes key, Handle watched, LocalOwner &owner, Nanos wait);
   Nanos due(LocalRequest &request, Nanos now);
   void drive(LocalRequest &request);
 
@@ -184,7 +184,7 @@ class LockTable {
   Nanos tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferred &deferred);
   Nanos tend_deadlock(Waiter &waiter, Nanos now);
   Status begin_watching_key(Waiter &waiter, Bytes key);
-  Status begin_watching_lock(Waiter &waiter, const void *instance);
+  Status begin_watching_lock(Waiter &waiter);
   bool end_wait(Waiter &waiter, Status status, Deferred &deferred);
 
   // global_lock.cpp
@@ -229,7 +229,9 @@ class LockTable {
   Nanos tend_global_lease(Nanos renew_ttl, Nanos hold_until, Nanos now);
 
   // admin.cpp
-  void end_waits_of_entry(Shard &shard, uint32_t index, const Whom &whom, Status status, Deferred &deferred);
+  enum class Waits : uint8_t { ForLocks, AlsoWatches };
+  void end_waits_of_entry(Shard &shard, uint32_t index, const Whom &whom, Waits which, Status status,
+                          Deferred &deferred);
   void end_global_waits(const Whom &whom, Status status);
   template <typename Visit>
   void for_each_entry(Visit visit);

@@ -83,11 +83,12 @@ struct Record {
   LeaseTimer *timer = nullptr;  // guarded by the home shard's lock
 
   ListLinks<Record> owner_links;  // in the owner's list; guarded by owner->mutex
+  std::shared_ptr<LocalOwner> reaped_owner;  // of a lost record: its context may be freed before the reaper is done
   Record *next_deferred = nullptr;
   Record *next_free = nullptr;
 };
 
-class LocalOwner final : public Owner {
+class LocalOwner final : public Owner, public std::enable_shared_from_this<LocalOwner> {
  public:
   using Owner::Owner;
   SpinLock mutex;  // before any shard's lock

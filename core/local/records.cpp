@@ -109,11 +109,12 @@ Status LockTable::release_record(const Owner &instance, Handle h) {
 
 // Some key of the record was lost: the rest goes back, and the holder is told once.
 void LockTable::reap(Record &record) {
-  Deferred deferred(*this);
   if (record.global) {
     reap_global(record);
     return;
   }
+  const std::shared_ptr<LocalOwner> owner = std::move(record.reaped_owner);
+  Deferred deferred(*this);
   LeaseTimer *timer = nullptr;
   LostNotice notice;
   bool ours = false;

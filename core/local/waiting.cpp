@@ -149,6 +149,7 @@ void LockTable::attempt_thin(Waiter &waiter, Deferred &deferred) {
 
 // With the shard's lock. Anything but OK: it is in no queue.
 Status LockTable::enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred &deferred) {
+  if (waiter.owner->closed.load(std::memory_order_relaxed)) return Status::CLOSED;
   if (waiters_.fetch_add(1) >= static_cast<uint64_t>(options_.waiters_max)) {
     waiters_.fetch_sub(1);
     return Status::LIMIT;
@@ -178,7 +179,7 @@ Status LockTable::enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred
   }
   const bool timed = waiter.params->wait != kNever || waiter.params->retry.counts() ||
                      waiter.params->queue_ttl != kNever || shard.deadline(index) != kNever ||
-                     (waiter.owner != nullptr && waiter.owner->named() && options_.deadlock_detection);
+                     (waiter.owner->named() && options_.deadlock_detection);
   if (waiter.request != nullptr && timed) deferred.nudge(waiter.request);
   return Status::OK;
 }
@@ -295,7 +296,7 @@ Nanos LockTable::tend(Waiter &waiter, Nanos now, Deferred &deferred) {
   if (where == Waiter::kNowhere) return next;
   next = std::min(next, where == Waiter::kGlobalQueue ? tend_global(waiter, now)
                                                       : tend_in_queue(waiter, where, now, deferred));
-  if (waiter.owner == nullptr || !waiter.owner->named() || !options_.deadlock_detection) return next;
+  if (!waiter.owner->named() || !options_.deadlock_detection) return next;
   return std::min(next, tend_deadlock(waiter, now));
 }
 
@@ -353,15 +354,15 @@ Nanos LockTable::due(LocalRequest &request, Nanos now) {
   return tend(request.waiter, now, deferred);
 }
 
-Status LockTable::wait_watching(Waiter::Kind kind, Bytes key, Handle watched, const void *instance,
-                                Nanos wait) {
+Status LockTable::wait_watching(Waiter::Kind kind, Bytes key, Handle watched, LocalOwner &owner, Nanos wait) {
   AcquireParams params;
   params.wait = wait;
   Waiter waiter;
   waiter.kind = kind;
   waiter.params = &params;
   waiter.watched = watched;
-  const Status begun = kind == Waiter::Kind::WatchLost ? begin_watching_lock(waiter, instance)
+  waiter.owner = &owner;
+  const Status begun = kind == Waiter::Kind::WatchLost ? begin_watching_lock(waiter)
                                                        : begin_watching_key(waiter, key);
   if (begun != Status::OK) return begun;
   if (waiter.word.load(std::memory_order_acquire) != Waiter::kDone) wait_blocking(waiter);
@@ -389,9 +390,9 @@ Status LockTable::begin_watching_key(Waiter &waiter, Bytes key) {
   return queued;
 }
 
-Status LockTable::begin_watching_lock(Waiter &waiter, const void *instance) {
+Status LockTable::begin_watching_lock(Waiter &waiter) {
   Deferred deferred(*this);
-  const HoldView seen = view(instance, waiter.watched);
+  const HoldView seen = view(waiter.owner->instance(), waiter.watched);
   if (seen.status != Status::OK) return seen.status;
   if (waiter.params->wait == 0) return Status::TIMEOUT;
   uint32_t shard_number = handle::shard(waiter.watched);
