@@ -147,14 +147,14 @@ Outcome Context::acquire(std::span<const Bytes> keys, const liblock_acquire_opti
     outcome.message = "a callback or loop thread must not wait; use wait_ms 0, or the _async call";
     return outcome;
   }
-  const Waiting waiting(*this);
-  const Nanos began_at = engine_->clock().now();
+  params.threads_waiting = &waiting_;
   outcome.grant = engine_->acquire(owner != nullptr ? *owner : engine_->unnamed_owner(), keys, params);
   outcome.status = outcome.grant.status;
-  outcome.waited = engine_->clock().now() - began_at;
+  outcome.waited = outcome.grant.waited;
   if (outcome.status == Status::OK)
     outcome.status = undo_if_late(*engine_, outcome.grant, params.min_remaining);
   if (outcome.status != Status::OK) outcome.grant.handle = outcome.grant.token = 0;
+  if (outcome.grant.counted_as_waiting) stop_waiting();
   return outcome;
 }
 

@@ -88,10 +88,11 @@ std::shared_ptr<Runtime> Context::runtime() {
   return {std::shared_ptr<void>(), &ThreadRuntime::instance()};  // never destroyed: nothing to own
 }
 
-Context::Waiting::~Waiting() {
-  if (context_.waiting_.fetch_sub(1) != 1 || context_.state_.load() == State::Open) return;
-  const std::lock_guard lock(context_.mutex_);
-  context_.left_.notify_all();
+void Context::stop_waiting() {
+  const std::shared_ptr<Context> kept = shared_from_this();  // close() may return, and free() follow, at once
+  if (waiting_.fetch_sub(1) != 1 || state_.load() == State::Open) return;
+  const std::lock_guard lock(mutex_);
+  left_.notify_all();
 }
 
 // Ends waits and holds; afterwards threads that waited are on their way out.

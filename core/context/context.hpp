@@ -70,7 +70,7 @@ class Context : public std::enable_shared_from_this<Context> {
   class Waiting {
    public:
     explicit Waiting(Context &context) : context_(context) { context_.waiting_.fetch_add(1); }
-    ~Waiting();
+    ~Waiting() { context_.stop_waiting(); }
     Waiting(const Waiting &) = delete;
     Waiting &operator=(const Waiting &) = delete;
 
@@ -99,6 +99,7 @@ class Context : public std::enable_shared_from_this<Context> {
 
  private:
   friend class ContextRequest;
+  void stop_waiting();
   void end_everything();
   Status prepare(const liblock_acquire_options *options, AcquireParams &params, std::shared_ptr<Owner> &owner,
                  std::string &message);

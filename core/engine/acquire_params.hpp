@@ -3,6 +3,7 @@
 // find.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 
@@ -43,6 +44,9 @@ struct AcquireParams {
   std::shared_ptr<CompletionSink> losses;  // where a loss is reported besides on_lost
   std::shared_ptr<Runtime> runtime;        // set when there is something to renew or to report
 
+  // Threads of this context that wait in the engine; counted before a waiter can be seen by others.
+  std::atomic<uint64_t> *threads_waiting = nullptr;
+
   bool tries_once() const { return wait == 0 || retry.retries_max == 0; }
   // Something must be remembered beyond what the entry of a key has room for.
   bool needs_record() const {
@@ -62,6 +66,8 @@ struct Grant {
   Nanos remaining = kNever;
   int64_t queue_position = -1;
   int64_t queue_length = -1;
+  Nanos waited = 0;
+  bool counted_as_waiting = false;  // in threads_waiting; who gets the grant takes it out again
 };
 
 }  // namespace liblock

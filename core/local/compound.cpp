@@ -6,35 +6,35 @@
 // other in a circle.
 #include <algorithm>
 
+#include "local/record_cache.hpp"
 #include "local/shard_locks.hpp"
 
 namespace liblock {
 
 Record *LockTable::prepare_record(LocalOwner &owner, std::span<const Bytes> keys, const AcquireParams &params,
                                   Waiter &waiter) {
-  uint32_t home = kShards;
-  for (const Bytes key : keys) home = std::min(home, position_of(key).shard);
-  if (keys.empty()) home = 0;
-  Record *record;
-  {
-    const std::lock_guard lock(shards_[home].mutex);
-    record = shards_[home].new_record();
-  }
+  Record *record = take_blank_record();
   record->owner = &owner;
   record->global = keys.empty();
-  record->pins.store(2);  // one of the acquire that runs, one of the handle
+  record->pins.store(2, std::memory_order_relaxed);  // one of the acquire that runs, one of the handle
   waiter.record = record;
-  fill_keys(*record, keys);
   record->ttl = params.ttl;
   record->renew = params.renew;
   record->on_lost = params.on_lost;
   record->on_lost_user_data = params.on_lost_user_data;
   record->losses = params.losses;
   record->runtime = params.runtime;
-  record->value.assign(params.value);
-  for (const liblock_metadata &m : params.metadata) {
-    record->metadata.emplace_back(std::string(static_cast<const char *>(m.name.data), m.name.size),
-                                  std::string(static_cast<const char *>(m.value.data), m.value.size));
+  try {
+    fill_keys(*record, keys);
+    record->value.assign(params.value);
+    for (const liblock_metadata &m : params.metadata) {
+      record->metadata.emplace_back(std::string(static_cast<const char *>(m.name.data), m.name.size),
+                                    std::string(static_cast<const char *>(m.value.data), m.value.size));
+    }
+  } catch (...) {
+    waiter.record = nullptr;
+    give_back_record(record);
+    throw;
   }
   if (owner.named()) {
     const std::lock_guard lock(owner.mutex);
@@ -43,36 +43,44 @@ Record *LockTable::prepare_record(LocalOwner &owner, std::span<const Bytes> keys
   return record;
 }
 
+// Sorted by bytes, each key once. Keys of one acquire are few: an insertion sort beats a call of a general one.
 void LockTable::fill_keys(Record &record, std::span<const Bytes> keys) {
-  if (keys.size() > Record::kInlineKeys) {
-    if (record.more_refs.size() < keys.size()) {
-      record.more_refs.resize(keys.size());
-      record.more_order.resize(keys.size());
+  if (keys.size() > Record::kInlineKeys && record.more_refs.size() < keys.size()) {
+    record.more_refs.resize(keys.size());
+    record.more_order.resize(keys.size());
+  }
+  const bool fits = keys.size() <= Record::kInlineKeys;
+  KeyRef *refs = record.refs = fits ? record.inline_refs : record.more_refs.data();
+  uint16_t *order = record.lock_order = fits ? record.inline_order : record.more_order.data();
+  std::vector<Bytes> sorted_keys;
+  std::span<const Bytes> sorted = keys;
+  if (!fits) {
+    sorted_keys.assign(keys.begin(), keys.end());
+    std::sort(sorted_keys.begin(), sorted_keys.end());
+    sorted = sorted_keys;
+  }
+  uint32_t count = 0;
+  for (const Bytes key : sorted) {
+    uint32_t at = count;
+    while (at > 0 && key < refs[at - 1].key) --at;
+    if (at > 0 && refs[at - 1].key == key) continue;
+    for (uint32_t i = count; i > at; --i) refs[i] = refs[i - 1];
+    const Position position = position_of(key);
+    refs[at] = KeyRef{key, position.hash, position.shard, kNoEntry, KeyRef::State::Wanted, false, &record, nullptr};
+    ++count;
+  }
+  record.key_count = count;
+  for (uint32_t i = 0; i < count; ++i) order[i] = static_cast<uint16_t>(refs[i].shard);
+  if (record.global) order[count++] = 0;  // its handle's shard
+  if (fits) {
+    for (uint32_t i = 1; i < count; ++i) {
+      for (uint32_t k = i; k > 0 && order[k] < order[k - 1]; --k) std::swap(order[k], order[k - 1]);
     }
-    record.refs = record.more_refs.data();
-    record.lock_order = record.more_order.data();
   } else {
-    record.refs = record.inline_refs;
-    record.lock_order = record.inline_order;
+    std::sort(order, order + count);
   }
-  KeyRef *refs = record.refs;
-  for (size_t i = 0; i < keys.size(); ++i) refs[i].key = keys[i];
-  std::sort(refs, refs + keys.size(), [](const KeyRef &a, const KeyRef &b) { return a.key < b.key; });
-  KeyRef *end =
-      std::unique(refs, refs + keys.size(), [](const KeyRef &a, const KeyRef &b) { return a.key == b.key; });
-  for (KeyRef *rest = end; rest != refs + keys.size(); ++rest) *rest = KeyRef{};
-  record.key_count = static_cast<uint32_t>(end - refs);
-  for (uint32_t i = 0; i < record.key_count; ++i) {
-    const Position at = position_of(refs[i].key);
-    refs[i].hash = at.hash;
-    refs[i].shard = at.shard;
-    refs[i].record = &record;
-    record.lock_order[i] = static_cast<uint16_t>(at.shard);
-  }
-  if (record.global) record.lock_order[record.key_count] = 0;  // its handle's shard
-  std::sort(record.lock_order, record.lock_order + record.key_count);
-  record.lock_count = static_cast<uint32_t>(
-      std::unique(record.lock_order, record.lock_order + std::max(record.key_count, 1u)) - record.lock_order);
+  record.lock_count = static_cast<uint32_t>(std::unique(order, order + count) - order);
+  record.home = order[0];
 }
 
 // The caller's bytes are gone once the first attempt is over.
@@ -109,7 +117,7 @@ LockTable::Availability LockTable::availability(Shard &shard, uint32_t index, co
 void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
   const AcquireParams &params = *waiter.params;
   LocalOwner &owner = *record.owner;
-  const Nanos now = clock_.now();
+  Nanos now = 0;  // read where a lease asks for it
   ShardLocks locks(*this, record);
   bool gated = false;
   for (uint32_t i = 0; i < record.lock_count; ++i) gated |= shards_[record.lock_order[i]].gated;
@@ -120,13 +128,16 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
     KeyRef &ref = record.refs[i];
     if (ref.state == KeyRef::State::Held) continue;
     Shard &shard = shards_[ref.shard];
-    uint32_t index = shard.find(ref.hash, ref.key);
-    if (index != kNoEntry && end_if_overdue(shard, index, now, deferred)) {
-      ++shard.counters.taken_over;
-      waiter.grant.flags |= LIBLOCK_RESULT_TOOK_OVER;
-      index = shard.find(ref.hash, ref.key);
+    ref.index = shard.find(ref.hash, ref.key);
+    if (ref.index != kNoEntry && shard.deadline(ref.index) != kNever) {
+      if (now == 0) now = clock_.now();
+      if (end_if_overdue(shard, ref.index, now, deferred)) {
+        ++shard.counters.taken_over;
+        waiter.grant.flags |= LIBLOCK_RESULT_TOOK_OVER;
+        ref.index = shard.find(ref.hash, ref.key);
+      }
     }
-    const Availability found = availability(shard, index, owner, params);
+    const Availability found = availability(shard, ref.index, owner, params);
     if (found == Availability::AlreadyHeld) failed = Status::ALREADY_HELD;
     const bool shut = found == Availability::Free && shard.gated && pass == Pass::No;
     if ((found == Availability::Busy || shut) && busy == record.key_count) busy = i;
@@ -146,6 +157,7 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
 
 // Takes what comes before the busy key and queues for that one. OK: it is queued.
 Status LockTable::queue_for(Record &record, uint32_t busy, Waiter &waiter, Deferred &deferred) {
+  if (record.handle == 0) shards_[record.home].assign_handle(record);
   keep_keys(record);
   for (uint32_t i = 0; i < busy; ++i) {
     KeyRef &ref = record.refs[i];
@@ -178,11 +190,11 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
       all_reentered &= ref.reentered;
       continue;
     }
-    const uint32_t index = shard.find(ref.hash, ref.key);
-    const bool own = index != kNoEntry && shard.entry(index).held();
+    const bool own = ref.index != kNoEntry && shard.entry(ref.index).held();
     all_reentered &= own;
     if (!own && !has_credits(record, shard)) return false;
   }
+  if (record.handle == 0) shards_[record.home].assign_handle(record);
   ++token;
   const Nanos deadline = deadline_after(params.ttl);
   for (uint32_t i = 0; i < record.key_count; ++i) {
@@ -206,6 +218,11 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
     }
   }
   complete_record(record, waiter, all_reentered, token, deadline);
+  if (!record.owner->named() && waiter.waits_begun.load(std::memory_order_relaxed) == 0) {
+    // Nobody else has seen the acquire, and it has nothing to conclude.
+    record.pins.store(1, std::memory_order_relaxed);
+    waiter.record = nullptr;
+  }
   finish(waiter, Status::OK, deferred);
   return true;
 }
@@ -224,10 +241,9 @@ bool LockTable::has_credits(const Record &record, Shard &shard) {
 
 void LockTable::take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token,
                          const AcquireParams &params) {
-  uint32_t index = shard.find(ref.hash, ref.key);
-  if (index == kNoEntry) index = shard.insert(ref.hash, ref.key);
+  if (ref.index == kNoEntry) ref.index = shard.insert(ref.hash, ref.key);
+  const uint32_t index = ref.index;
   Entry &entry = shard.entry(index);
-  ref.index = index;
   ref.reentered = entry.held();
   if (ref.reentered) {
     LIBLOCK_ASSERT(entry.owner == ref.record->owner && entry.refs != nullptr);

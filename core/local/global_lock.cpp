@@ -94,7 +94,15 @@ void LockTable::attempt_global(Waiter &waiter, Deferred &deferred) {
   if (!global_.handles.empty() && owner.named() && global_.owner == &owner &&
       params.on_conflict != LIBLOCK_ON_CONFLICT_WAIT) {
     if (params.on_conflict == LIBLOCK_ON_CONFLICT_FAIL) return finish(waiter, Status::ALREADY_HELD, deferred);
+    {
+      const std::lock_guard shard_lock(shards_[0].mutex);
+      shards_[0].assign_handle(*waiter.record);
+    }
     return hold_global_again(waiter, deferred);
+  }
+  {
+    const std::lock_guard shard_lock(shards_[0].mutex);
+    shards_[0].assign_handle(*waiter.record);
   }
   const bool idle = global_.handles.empty() && global_.pending == nullptr;
   if (!idle && params.tries_once()) return finish(waiter, Status::BUSY, deferred);
@@ -102,8 +110,9 @@ void LockTable::attempt_global(Waiter &waiter, Deferred &deferred) {
     waiters_.fetch_sub(1);
     return finish(waiter, Status::LIMIT, deferred);
   }
+  count_thread(waiter);
   waiter.serial = serial_.fetch_add(1) + 1;
-  waiter.enqueued_at = clock_.now();
+  waiter.first_wait_at = waiter.enqueued_at = clock_.now();
   waiter.wait_began_at.store(waiter.enqueued_at);
   waiter.waits_begun.store(1);
   waiter.grant.queue_position = idle ? 0 : 1 + static_cast<int64_t>(global_.queue.waiting());

@@ -173,6 +173,7 @@ class LockTable {
   void attempt(Waiter &waiter, Deferred &deferred);
   void attempt_thin(Waiter &waiter, Deferred &deferred);
   Status enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred &deferred);
+  static void count_thread(Waiter &waiter);
   void leave_queue(Waiter &waiter, Shard &shard);
   void wait_blocking(Waiter &waiter);
   void go_on(Waiter &waiter);

@@ -3,6 +3,7 @@
 // lost. Two pins keep its memory: that of the acquire, dropped by conclude(), and that of the handle, dropped
 // by whoever takes the handle out of the table: release, the reaper, or abandon().
 #include "local/lease_timer.hpp"
+#include "local/record_cache.hpp"
 #include "local/shard_locks.hpp"
 
 namespace liblock {
@@ -55,7 +56,7 @@ void LockTable::abandon(Record &record) {
     const ShardLocks locks(*this, record);
     give_back_held(record, deferred);
     LIBLOCK_ASSERT(!record.handle_gone && !record.all_held);
-    shards_[record.home].forget_handle(record);
+    if (record.handle != 0) shards_[record.home].forget_handle(record);
   }
   unlink_and_unpin(record);
 }
@@ -71,10 +72,9 @@ void LockTable::unlink_and_unpin(Record &record) {
 }
 
 void LockTable::unpin(Record &record) {
-  if (record.pins.fetch_sub(1) != 1) return;
-  Shard &home = shards_[record.home];
-  const std::lock_guard lock(home.mutex);
-  home.free_record(&record);
+  // The only pin left is ours: no need for the price of an atomic subtraction.
+  if (record.pins.load(std::memory_order_acquire) != 1 && record.pins.fetch_sub(1) != 1) return;
+  give_back_record(&record);
 }
 
 Status LockTable::release_record(const Owner &instance, Handle h) {
@@ -92,10 +92,10 @@ Status LockTable::release_record(const Owner &instance, Handle h) {
     return release_global(instance, h, deferred);
   }
   ShardLocks locks(*this, *record, true);
-  const Nanos now = clock_.now();
   for (uint32_t i = 0; i < record->key_count; ++i) {
     KeyRef &ref = record->refs[i];
-    if (ref.state == KeyRef::State::Held) end_if_overdue(shards_[ref.shard], ref.index, now, deferred);
+    if (ref.state != KeyRef::State::Held || shards_[ref.shard].deadline(ref.index) == kNever) continue;
+    end_if_overdue(shards_[ref.shard], ref.index, clock_.coarse(), deferred);
   }
   const bool lost = record->lost.load();
   give_back_held(*record, deferred);

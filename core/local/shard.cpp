@@ -18,7 +18,6 @@ Shard::~Shard() {
     delete chunk;
   }
   for (Record *record : record_slots_) delete record;
-  while (free_records_ != nullptr) delete std::exchange(free_records_, free_records_->next_free);
   while (free_queues_ != nullptr) delete std::exchange(free_queues_, free_queues_->next_free);
 }
 
@@ -77,7 +76,7 @@ void Shard::drop_queue(Entry &entry) {
   free_queues_ = std::exchange(entry.queue, nullptr);
 }
 
-Record *Shard::new_record() {
+void Shard::assign_handle(Record &record) {
   if (free_record_slots_.empty()) {
     const auto index = static_cast<uint32_t>(record_slots_.size());
     if (index > handle::kIndexMax) throw std::bad_alloc();
@@ -88,14 +87,10 @@ Record *Shard::new_record() {
     record_handles_.push_back(handle::first(number_, index, true, *random_));
     free_record_slots_.push_back(index);
   }
-  Record *record =
-      free_records_ != nullptr ? std::exchange(free_records_, free_records_->next_free) : new Record;
   const uint32_t index = free_record_slots_.back();
   free_record_slots_.pop_back();
-  record->handle = record_handles_[index];
-  record->home = number_;
-  record_slots_[index] = record;
-  return record;
+  record.handle = record_handles_[index];
+  record_slots_[index] = &record;
 }
 
 Record *Shard::record(Handle h) const {
@@ -113,28 +108,6 @@ void Shard::forget_handle(Record &record) {
   if (!handle::used_up(record.handle))
     free_record_slots_.push_back(index);  // capacity was reserved by new_record
   record.handle_gone = true;
-}
-
-void Shard::free_record(Record *record) {
-  // A record keeps its vectors' and strings' memory, so that the next one of the same shape allocates
-  // nothing.
-  record->owner = nullptr;
-  record->global = record->handle_gone = record->renew = false;
-  record->all_held.store(false, std::memory_order_relaxed);
-  record->lost.store(false, std::memory_order_relaxed);
-  record->taken.store(0, std::memory_order_relaxed);
-  record->queued = nullptr;
-  for (uint32_t i = 0; i < record->key_count; ++i) record->refs[i] = KeyRef{};
-  record->key_count = record->lock_count = 0;
-  record->ttl = record->hold_until = kNever;
-  record->on_lost = nullptr;
-  record->losses.reset();
-  record->runtime.reset();
-  record->value.clear();
-  record->metadata.clear();
-  record->timer = nullptr;
-  record->next_free = free_records_;
-  free_records_ = record;
 }
 
 void Shard::remember_lost(Handle h) noexcept {

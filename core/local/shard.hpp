@@ -78,8 +78,8 @@ class alignas(64) Shard {
   // Gives an empty queue back to the pool.
   void drop_queue(Entry &entry);
 
-  // A blank record with this shard as its home and a handle of its own. Throws std::bad_alloc.
-  Record *new_record();
+  // Gives the record, whose home this is, a handle of its own. Throws std::bad_alloc, then nothing has changed.
+  void assign_handle(Record &record);
   // nullptr: no such handle.
   Record *record(Handle h) const;
   // Was this handle given out, by its looks?
@@ -87,9 +87,8 @@ class alignas(64) Shard {
     const uint32_t index = handle::index(h);
     return index < record_handles_.size() && handle::generation(h) != 0 && h < record_handles_[index];
   }
-  // The handle answers no longer; the record itself lives on until free_record.
+  // The handle answers no longer; the record itself lives on until its last pin goes.
   void forget_handle(Record &record);
-  void free_record(Record *record);
   const std::vector<Record *> &records() const { return record_slots_; }
 
   // Handles whose lock was lost and not yet released: so that a late release can be told so. The last 4,096
@@ -184,7 +183,6 @@ class alignas(64) Shard {
   std::vector<Record *> record_slots_;  // by index of the handle; nullptr: free or retired
   std::vector<Handle> record_handles_;  // the handle that a slot has, or will give out next
   std::vector<uint32_t> free_record_slots_;
-  Record *free_records_ = nullptr;
   std::unordered_map<Handle, std::string> values_;
   std::vector<Handle> lost_;
   size_t lost_next_ = 0;

@@ -52,6 +52,7 @@ struct Waiter {
   uint32_t index = 0;
   int64_t sort_key = 0;
   Nanos enqueued_at = 0;
+  Nanos first_wait_at = 0;  // 0: it never waited
   KeyRef *wanted = nullptr;  // with a record: the key of it that is waited for
   bool nudged = false;       // ANY: told to try; not told again before it did
 

@@ -49,6 +49,7 @@ Grant LockTable::acquire(LocalOwner &owner, std::span<const Bytes> keys, const A
   } catch (const std::bad_alloc &) {
     waiter.grant.status = Status::NO_MEMORY;
   }
+  if (const Nanos began_at = waiter.first_wait_at; began_at != 0) waiter.grant.waited = clock_.now() - began_at;
   conclude(waiter);
   return waiter.grant;
 }
@@ -162,9 +163,11 @@ Status LockTable::enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred
     return Status::NO_MEMORY;
   }
   const size_t position = queue->enqueue(waiter, clock_.now());
+  count_thread(waiter);
   waiter.serial = serial_.fetch_add(1) + 1;
   waiter.index = index;
   waiter.wait_began_at.store(waiter.enqueued_at);
+  if (waiter.first_wait_at == 0) waiter.first_wait_at = waiter.enqueued_at;
   waiter.waits_begun.fetch_add(1);
   if (waiter.kind == Waiter::Kind::Lock) {
     waiter.grant.queue_position = static_cast<int64_t>(position);
@@ -182,6 +185,12 @@ Status LockTable::enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred
                      (waiter.owner->named() && options_.deadlock_detection);
   if (waiter.request != nullptr && timed) deferred.nudge(waiter.request);
   return Status::OK;
+}
+
+// close() waits for threads that others can see waiting, so they are counted before they can be seen.
+void LockTable::count_thread(Waiter &waiter) {
+  std::atomic<uint64_t> *threads = waiter.params->threads_waiting;
+  if (threads != nullptr && !std::exchange(waiter.grant.counted_as_waiting, true)) threads->fetch_add(1);
 }
 
 void LockTable::leave_queue(Waiter &waiter, Shard &shard) {

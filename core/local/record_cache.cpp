@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// See record_cache.hpp.
+#include "local/record_cache.hpp"
+
+#include <utility>
+
+namespace liblock {
+
+namespace {
+
+constexpr uint32_t kKeptPerThread = 16;
+
+struct RecordCache {
+  Record *first = nullptr;
+  uint32_t count = 0;
+  // Locks of an exiting thread may be released after its cache is gone.
+  bool gone = false;
+
+  ~RecordCache() {
+    while (first != nullptr) delete std::exchange(first, first->next_free);
+    gone = true;
+  }
+};
+
+thread_local RecordCache cache;
+
+void clear(Record &record) {
+  record.handle = 0;
+  record.token = 0;
+  record.owner = nullptr;
+  record.global = record.handle_gone = record.renew = false;
+  record.all_held.store(false, std::memory_order_relaxed);
+  record.lost.store(false, std::memory_order_relaxed);
+  record.taken.store(0, std::memory_order_relaxed);
+  record.queued = nullptr;
+  record.key_count = record.lock_count = 0;
+  record.key_bytes.clear();
+  record.ttl = record.hold_until = kNever;
+  record.on_lost = nullptr;
+  record.losses.reset();
+  record.runtime.reset();
+  record.value.clear();
+  record.metadata.clear();
+  record.timer = nullptr;
+}
+
+}  // namespace
+
+Record *take_blank_record() {
+  RecordCache &mine = cache;
+  if (mine.first == nullptr) return new Record;
+  --mine.count;
+  return std::exchange(mine.first, mine.first->next_free);
+}
+
+void give_back_record(Record *record) {
+  RecordCache &mine = cache;
+  if (mine.gone || mine.count == kKeptPerThread) {
+    delete record;
+    return;
+  }
+  clear(*record);
+  record->next_free = mine.first;
+  mine.first = record;
+  ++mine.count;
+}
+
+}  // namespace liblock
