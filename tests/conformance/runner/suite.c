@@ -15,7 +15,7 @@
 #include "check.h"
 #include "drive.h"
 
-#define SCENARIO_LIMIT_S 60
+#define SCENARIO_LIMIT_S 30
 
 static char alarm_text[400];
 
