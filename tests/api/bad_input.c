@@ -42,6 +42,9 @@ static environment *set_up(void) {
   assert_ok(liblock_completions_open(e->context, 4, &e->queue, NULL));
   assert_ok(liblock_completions_open(e->context, 4, &e->closed_queue, NULL));
   assert_ok(liblock_completions_close(e->closed_queue));
+  e->stranger = open_local("local:", NULL);
+  e->strangers_owner = open_owner(e->stranger, "stranger");
+  assert_ok(liblock_completions_open(e->stranger, 4, &e->strangers_queue, NULL));
   e->ends = recorder_new(e->context, false);
   e->released = take(e->context, "released");
   assert_ok(liblock_release(e->context, e->released, NULL));
@@ -88,6 +91,9 @@ static void tear_down(environment *e) {
   liblock_completions_free(e->closed_queue);
   liblock_owner_free(e->owner);
   liblock_owner_free(e->closed_owner);
+  liblock_completions_free(e->strangers_queue);
+  liblock_owner_free(e->strangers_owner);
+  end_context(e->stranger);
   end_context(e->context);
   liblock_context_free(e->closed);
   recorder_free(e->ends);

@@ -17,6 +17,9 @@ typedef struct environment {
   liblock_context *closed;
   liblock_owner *owner;
   liblock_owner *closed_owner;
+  liblock_context *stranger; /* another context, open */
+  liblock_owner *strangers_owner;
+  liblock_completions *strangers_queue;
   liblock_completions *queue;
   liblock_completions *closed_queue;
   liblock_info *held_info;

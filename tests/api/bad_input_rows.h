@@ -112,6 +112,7 @@ ROW(metadata_of_65_entries, INVALID_ARGUMENT,
 ROW(metadata_with_a_size_but_no_bytes, INVALID_ARGUMENT,
     (e->pairs[0].value = (liblock_bytes){NULL, 3},
      liblock_acquire(e->context, KEY("k"), WITH_BOTH(metadata, e->pairs, metadata_count, 1), &e->lock, NULL)))
+ROW(an_owner_of_another_context, INVALID_ARGUMENT, ACQUIRE_WITH(owner, e->strangers_owner))
 ROW(an_owner_that_is_closed, CLOSED, ACQUIRE_WITH(owner, e->closed_owner))
 
 /* the other ways to acquire */
@@ -158,9 +159,17 @@ ROW(async_with_a_callback_and_a_queue, INVALID_ARGUMENT,
                           recorder_slot(e->ends, 0), &e->request))
 ROW(async_to_a_closed_queue, CLOSED,
     liblock_acquire_async(e->context, KEY("k"), WITH(completions, e->closed_queue), NULL, NULL, &e->request))
+ROW(async_to_a_queue_of_another_context, INVALID_ARGUMENT,
+    liblock_acquire_async(e->context, KEY("k"), WITH(completions, e->strangers_queue), NULL, NULL,
+                          &e->request))
+ROW(async_without_a_place_for_the_request, INVALID_ARGUMENT,
+    liblock_acquire_async(e->context, KEY("k"), NULL, recorder_callback, recorder_slot(e->ends, 0), NULL))
 ROW(async_with_a_ttl_of_0, INVALID_ARGUMENT,
     liblock_acquire_async(e->context, KEY("k"), WITH(ttl_ms, 0), recorder_callback, recorder_slot(e->ends, 0),
                           &e->request))
+ROW(many_async_with_an_empty_key, INVALID_ARGUMENT,
+    liblock_acquire_many_async(e->context, BAD_KEYS(1, "k", 0), 3, NULL, recorder_callback,
+                               recorder_slot(e->ends, 0), &e->request))
 ROW(many_async_of_0_keys, INVALID_ARGUMENT,
     liblock_acquire_many_async(e->context, e->keys, 0, NULL, recorder_callback, recorder_slot(e->ends, 0),
                                &e->request))
@@ -185,6 +194,8 @@ ROW(release_of_a_released_lock, NOT_HELD, liblock_release(e->context, e->release
 ROW(release_with_a_bad_result, INVALID_ARGUMENT, liblock_release(e->context, e->held, BAD_RESULT))
 ROW(release_keys_without_a_context, INVALID_ARGUMENT, liblock_release_keys(NULL, e->owner, e->keys, 1, NULL))
 ROW(release_keys_without_an_owner, INVALID_ARGUMENT, liblock_release_keys(e->context, NULL, e->keys, 1, NULL))
+ROW(release_keys_of_an_owner_of_another_context, INVALID_ARGUMENT,
+    liblock_release_keys(e->context, e->strangers_owner, e->keys, 1, NULL))
 ROW(release_keys_of_a_closed_owner, CLOSED,
     liblock_release_keys(e->context, e->closed_owner, e->keys, 1, NULL))
 ROW(release_keys_without_keys, INVALID_ARGUMENT, liblock_release_keys(e->context, e->owner, NULL, 1, NULL))

@@ -130,6 +130,20 @@ static void close_async_ends_pending_requests_on_the_loop_and_comes_last(void **
   assert_true(pthread_equal(last.thread, pthread_self()));
 }
 
+static void close_on_the_thread_of_the_loop_ends_requests_on_its_next_turns(void **state) {
+  struct looped *l = *state;
+  liblock_lock lock = 0;
+  assert_ok(liblock_try_acquire(l->context, KEY("k"), NULL, &lock, NULL));
+  for (int tag = 0; tag < 5; tag++) request_key(l->context, l->ends, tag, "k", NULL);
+  assert_ok(liblock_close(l->context));
+  assert_int_equal(recorder_count(l->ends), 0);
+  assert_true(turn_until(l, 5));
+  for (size_t i = 0; i < 5; i++) {
+    assert_status(LIBLOCK_CLOSED, recorder_at(l->ends, i).completion.status);
+    assert_true(pthread_equal(recorder_at(l->ends, i).thread, pthread_self()));
+  }
+}
+
 static int free_looped(void **state) {
   struct looped *l = *state;
   liblock_context_free(l->context);
@@ -150,6 +164,8 @@ int main(void) {
       looped(deadlines_run_on_the_callers_loop),
       looped(a_call_that_could_wait_answers_would_deadlock_on_the_thread_of_the_loop),
       looped(other_threads_may_wait_and_hand_over_to_the_loop),
+      cmocka_unit_test_setup_teardown(close_on_the_thread_of_the_loop_ends_requests_on_its_next_turns,
+                                      open_looped, free_looped),
       cmocka_unit_test_setup_teardown(close_async_ends_pending_requests_on_the_loop_and_comes_last,
                                       open_looped, free_looped),
   };

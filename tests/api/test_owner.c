@@ -107,6 +107,23 @@ static void reentry_leaves_the_lease_alone_and_reenter_extend_sets_it_anew(void 
   liblock_owner_free(owner);
 }
 
+static void a_reentry_with_too_little_left_is_too_late_and_undone(void **state) {
+  liblock_owner *owner = open_owner(*state, "o");
+  liblock_acquire_options mine = owned_by(owner);
+  mine.ttl_ms = 60000;
+  const liblock_lock outer = take_with(*state, "k", &mine);
+  mine.ttl_ms = LIBLOCK_DEFAULT;
+  mine.min_remaining_ms = 120000;
+  liblock_lock inner = 1;
+  assert_status(LIBLOCK_TOO_LATE, liblock_acquire(*state, KEY("k"), &mine, &inner, NULL));
+  assert_true(inner == 0);
+  assert_int_equal(holds(*state, outer), 1);
+  mine.min_remaining_ms = 1000;
+  take_with(*state, "k", &mine);
+  assert_int_equal(holds(*state, outer), 2);
+  liblock_owner_free(owner);
+}
+
 static void an_owner_may_hold_from_any_thread(void **state) {
   liblock_owner *owner = open_owner(*state, "moving");
   const liblock_acquire_options mine = owned_by(owner);
@@ -256,6 +273,7 @@ int main(void) {
       fresh(nested_holds_are_counted_and_the_key_is_free_after_the_last),
       fresh(another_owner_is_excluded_however_alike_its_name),
       fresh(reentry_leaves_the_lease_alone_and_reenter_extend_sets_it_anew),
+      fresh(a_reentry_with_too_little_left_is_too_late_and_undone),
       fresh(an_owner_may_hold_from_any_thread),
       fresh(release_by_keys_gives_back_a_part_of_a_lock),
       fresh(release_by_keys_is_all_or_nothing),

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Results: every call that takes one fills it in, on success and on failure, with the status that it returns;
+ * the message is empty on success and says something on failure. Without a result the same call answers the
+ * same.
+ */
+#include "api.h"
+
+struct scene {
+  liblock_context *context;
+  liblock_owner *owner;
+  liblock_lock lock;
+  liblock_bytes key;
+  liblock_acquire_options options;
+};
+
+typedef liblock_status (*call_with_result)(struct scene *s, liblock_result *result);
+
+#define CALL(name, ...) \
+  static liblock_status name(struct scene *s, liblock_result *result) { return __VA_ARGS__; }
+
+CALL(acquires,
+     (s->options = try_once(), liblock_acquire(s->context, KEY("k"), &s->options, &s->lock, result)))
+CALL(tries, liblock_try_acquire(s->context, KEY("k"), NULL, &s->lock, result))
+CALL(acquires_many,
+     (s->options = try_once(), liblock_acquire_many(s->context, &s->key, 1, &s->options, &s->lock, result)))
+CALL(acquires_global,
+     (s->options = try_once(), liblock_acquire_global(s->context, &s->options, &s->lock, result)))
+CALL(releases, liblock_release(s->context, s->lock, result))
+CALL(releases_keys, liblock_release_keys(s->context, s->owner, &s->key, 1, result))
+CALL(extends, liblock_extend(s->context, s->lock, 60000, LIBLOCK_EXTEND_SET, result))
+CALL(updates, liblock_update(s->context, s->lock, "v", 1, result))
+CALL(verifies, liblock_verify(s->context, s->lock, result))
+CALL(waits_for_holder, liblock_wait_held(s->context, KEY("k"), 0, result))
+CALL(waits_for_release, liblock_wait_released(s->context, KEY("k"), 0, result))
+CALL(waits_for_loss, liblock_wait_lost(s->context, s->lock, 0, result))
+CALL(forces_release, liblock_force_release(s->context, KEY("k"), 0, result))
+CALL(pings, liblock_ping(s->context, result))
+CALL(sweeps, liblock_sweep(s->context, NULL, result))
+CALL(clears, liblock_clear(s->context, NULL, result))
+CALL(clears_dead, liblock_clear_dead(s->context, NULL, result))
+
+static struct scene scene_of(liblock_context *context, bool held) {
+  struct scene s = {.context = context, .owner = open_owner(context, "o"), .key = BYTES("k")};
+  const liblock_acquire_options mine = owned_by(s.owner);
+  s.lock = take_with(context, "k", &mine);
+  if (!held) assert_ok(liblock_release(context, s.lock, NULL));
+  return s;
+}
+
+/* Calls once with and once without a result, in scenes that are alike. */
+static void check(liblock_context *context, bool held, call_with_result call, liblock_status expected) {
+  liblock_result result = empty_result();
+  memset(result.message, 'x', sizeof result.message);
+  struct scene with = scene_of(context, held);
+  assert_status(expected, call(&with, &result));
+  assert_int_equal(result.status, expected);
+  assert_int_equal(result.struct_size, sizeof result);
+  assert_non_null(memchr(result.message, '\0', sizeof result.message));
+  assert_int_equal(result.message[0] == '\0', expected == LIBLOCK_OK);
+  assert_ok(liblock_clear(context, NULL, NULL));
+  liblock_owner_free(with.owner);
+  struct scene without = scene_of(context, held);
+  assert_status(expected, call(&without, NULL));
+  assert_ok(liblock_clear(context, NULL, NULL));
+  liblock_owner_free(without.owner);
+}
+
+static void a_failing_call_says_in_its_result_what_failed(void **state) {
+  check(*state, true, acquires, LIBLOCK_BUSY);
+  check(*state, true, tries, LIBLOCK_BUSY);
+  check(*state, true, acquires_many, LIBLOCK_BUSY);
+  check(*state, true, acquires_global, LIBLOCK_BUSY);
+  check(*state, false, releases, LIBLOCK_NOT_HELD);
+  check(*state, false, releases_keys, LIBLOCK_NOT_HELD);
+  check(*state, false, extends, LIBLOCK_NOT_HELD);
+  check(*state, false, updates, LIBLOCK_NOT_HELD);
+  check(*state, false, verifies, LIBLOCK_NOT_HELD);
+  check(*state, false, waits_for_holder, LIBLOCK_TIMEOUT);
+  check(*state, true, waits_for_release, LIBLOCK_TIMEOUT);
+  check(*state, true, waits_for_loss, LIBLOCK_TIMEOUT);
+  check(*state, false, forces_release, LIBLOCK_NOT_HELD);
+}
+
+static void a_call_that_succeeds_leaves_its_message_empty(void **state) {
+  check(*state, false, acquires, LIBLOCK_OK);
+  check(*state, false, tries, LIBLOCK_OK);
+  check(*state, false, acquires_many, LIBLOCK_OK);
+  check(*state, false, acquires_global, LIBLOCK_OK);
+  check(*state, true, releases, LIBLOCK_OK);
+  check(*state, true, releases_keys, LIBLOCK_OK);
+  check(*state, true, extends, LIBLOCK_OK);
+  check(*state, true, updates, LIBLOCK_OK);
+  check(*state, true, verifies, LIBLOCK_OK);
+  check(*state, true, waits_for_holder, LIBLOCK_OK);
+  check(*state, true, forces_release, LIBLOCK_OK);
+  check(*state, true, pings, LIBLOCK_OK);
+  check(*state, true, sweeps, LIBLOCK_OK);
+  check(*state, true, clears, LIBLOCK_OK);
+  check(*state, true, clears_dead, LIBLOCK_OK);
+}
+
+static void a_result_of_a_newer_header_is_filled_as_far_as_it_is_known(void **state) {
+  struct {
+    liblock_result known;
+    unsigned char tail[32];
+  } newer;
+  memset(&newer, 0, sizeof newer);
+  liblock_result_init(&newer.known, sizeof newer);
+  assert_int_equal(newer.known.struct_size, sizeof newer);
+  liblock_lock lock = 0;
+  assert_ok(liblock_acquire(*state, KEY("k"), NULL, &lock, &newer.known));
+  assert_int_equal(newer.known.struct_size, sizeof newer);
+  assert_true(newer.known.token != 0);
+  for (size_t i = 0; i < sizeof newer.tail; i++) assert_int_equal(newer.tail[i], 0);
+}
+
+static void text_comes_out_as_with_snprintf(void **state) {
+  char whole[256];
+  char cut[8];
+  size_t needed = 0;
+  assert_ok(liblock_instance_id(*state, NULL, 0, &needed));
+  assert_true(needed >= sizeof cut);
+  assert_ok(liblock_instance_id(*state, whole, needed + 1, &needed));
+  assert_int_equal(strlen(whole), needed);
+  memset(cut, 'x', sizeof cut);
+  assert_ok(liblock_instance_id(*state, cut, sizeof cut, &needed));
+  assert_int_equal(strlen(cut), sizeof cut - 1);
+  assert_memory_equal(cut, whole, sizeof cut - 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      fresh(a_failing_call_says_in_its_result_what_failed),
+      fresh(a_call_that_succeeds_leaves_its_message_empty),
+      fresh(a_result_of_a_newer_header_is_filled_as_far_as_it_is_known),
+      fresh(text_comes_out_as_with_snprintf),
+  };
+  return cmocka_run_group_tests_name("result", tests, NULL, NULL);
+}
