@@ -121,7 +121,13 @@ Status Context::prepare(const liblock_acquire_options *options, AcquireParams &p
     return status;
   }
   params = acquire_params(*o);
-  if (o->completions != nullptr) params.losses = o->completions->rep;
+  if (o->completions != nullptr) {
+    if (o->completions->context.get() != this) {
+      message = "the completion queue was opened on another context";
+      return Status::INVALID_ARGUMENT;
+    }
+    params.losses = o->completions->rep;
+  }
   if (params.on_lost != nullptr || params.losses != nullptr || params.renew) params.runtime = runtime();
   if (o->owner == LIBLOCK_OWNER_THREAD) {
     owner = thread_owner();

@@ -149,10 +149,11 @@ bool LockTable::break_cycle(const WaitEdges &cycle, const Waiter &searcher, Defe
   return true;
 }
 
-void LockTable::search_deadlock(Waiter &waiter, LocalOwner &owner) {
+// False: a cycle was found that did not stand any more, so that the search says nothing.
+bool LockTable::search_deadlock(Waiter &waiter, LocalOwner &owner) {
   // Nobody waits for one who holds nothing and joined at the end of a queue.
   const bool holds = owner.keys_held.load() > 0 || global_.gate_owner.load() == &owner;
-  if (!holds && waiter.params->order == LIBLOCK_ORDER_FIFO) return;
+  if (!holds && waiter.params->order == LIBLOCK_ORDER_FIFO) return true;
   counters_.deadlock_searches.fetch_add(1, std::memory_order_relaxed);
   Deferred deferred(*this);
   const std::lock_guard owners_lock(owners_mutex_);
@@ -162,8 +163,9 @@ void LockTable::search_deadlock(Waiter &waiter, LocalOwner &owner) {
     if (edge.serial != waiter.serial) continue;
     const WaitEdges cycle =
         find_cycle(edge, [this](const LocalOwner &next, WaitEdges &edges) { edges_of_owner(next, edges); });
-    if (!cycle.empty() && break_cycle(cycle, waiter, deferred)) return;
+    if (!cycle.empty()) return break_cycle(cycle, waiter, deferred);
   }
+  return true;
 }
 
 }  // namespace liblock

@@ -197,8 +197,13 @@ void LockTable::nudge(Waiter &waiter, Deferred &deferred) {
     deferred.nudge(waiter.request);
     return;
   }
-  uint32_t parked = Waiter::kParked;
-  if (waiter.word.compare_exchange_strong(parked, Waiter::kWaiting)) deferred.wake(&waiter.word);
+  uint32_t seen = waiter.word.load();
+  while (seen == Waiter::kWaiting || seen == Waiter::kParked) {
+    const uint32_t told = seen == Waiter::kParked ? Waiter::kWaiting : Waiter::kNudged;
+    if (!waiter.word.compare_exchange_weak(seen, told)) continue;
+    if (seen == Waiter::kParked) deferred.wake(&waiter.word);
+    return;
+  }
 }
 
 // Tells the next in line, who watches the holder's lease and is about to be served.

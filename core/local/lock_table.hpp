@@ -246,7 +246,7 @@ class LockTable {
   void edges_of_owner(const LocalOwner &owner, WaitEdges &edges);
   bool edge_stands(const WaitEdge &edge, Waiter *&waiter);
   bool break_cycle(const WaitEdges &cycle, const Waiter &searcher, Deferred &deferred);
-  void search_deadlock(Waiter &waiter, LocalOwner &owner);
+  bool search_deadlock(Waiter &waiter, LocalOwner &owner);
 
   const TableOptions options_;
   const Clock clock_;

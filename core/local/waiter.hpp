@@ -3,11 +3,13 @@
 // and sleeps on `word`; an asynchronous one has it inside its request, whose timer and end are driven by
 // others.
 //
-//   word      who moves it            to
-//   Waiting   the waiting thread      Parked (before it sleeps)
-//   Parked    whoever nudges          Waiting, and wakes it: it is the next in line, or its holder's lease
-//   moved either    whoever ends the wait   Done, and wakes it when it was Parked; nobody else touches the
-//   waiter after that
+//   word      from       who moves it           why
+//   Parked    Waiting    the waiting thread     it has looked after itself and goes to sleep
+//   Nudged    Waiting    whoever nudges         it is the next in line, or its holder's lease moved, and it may just be
+//                                               about to sleep on what it saw before
+//   Waiting   Parked     whoever nudges, and wakes it; or the thread itself when it is time to act
+//   Waiting   Nudged     the waiting thread     instead of going to sleep it looks again
+//   Done      any        whoever ends the wait, and wakes it when it was Parked; nobody else touches it after that
 #pragma once
 
 #include <atomic>
@@ -24,7 +26,7 @@ struct Record;
 struct KeyRef;
 
 struct Waiter {
-  enum Word : uint32_t { kWaiting, kParked, kDone };
+  enum Word : uint32_t { kWaiting, kNudged, kParked, kDone };
   enum class Kind : uint8_t { Lock, WatchReleased, WatchHeld, WatchLost };
   static constexpr uint32_t kNowhere = UINT32_MAX;
   static constexpr uint32_t kGlobalQueue = UINT32_MAX - 1;

@@ -248,7 +248,11 @@ void LockTable::wait_blocking(Waiter &waiter) {
       until = tend(waiter, clock_.now(), deferred);
     }
     uint32_t expected = Waiter::kWaiting;
-    if (!waiter.word.compare_exchange_strong(expected, Waiter::kParked)) continue;
+    if (!waiter.word.compare_exchange_strong(expected, Waiter::kParked)) {
+      // Nudged since it looked: what it would sleep on may be wrong by now.
+      next_in_line = expected == Waiter::kNudged && waiter.word.compare_exchange_strong(expected, Waiter::kWaiting);
+      continue;
+    }
     while (waiter.word.load() == Waiter::kParked) {
       futex_wait(waiter.word, Waiter::kParked, until);
       if (until != kNever && clock_.now() >= until) break;
@@ -352,8 +356,10 @@ Nanos LockTable::tend_deadlock(Waiter &waiter, Nanos now) {
   if (waiter.waits_searched.load() == begun) return kNever;
   if (now < due_at) return due_at;
   if (waiter.waits_searched.exchange(begun) == begun) return kNever;
-  search_deadlock(waiter, *waiter.owner);
-  return kNever;
+  if (search_deadlock(waiter, *waiter.owner)) return kNever;
+  // A cycle was seen and no longer stood when it was to be broken: another may stand behind it.
+  waiter.waits_searched.store(0);
+  return now + std::max(kMillisecond, nanos_from_ms(options_.deadlock_delay_ms));
 }
 
 Nanos LocalRequest::due(Nanos now) { return table_->due(*this, now); }
