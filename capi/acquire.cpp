@@ -28,6 +28,15 @@ liblock_status refuse(liblock_result *result, Status status, const char *message
   return finish(result, outcome);
 }
 
+void fill_fast(liblock_result *result, const FastGrant &granted, Nanos ttl) {
+  Outcome outcome;
+  outcome.grant.handle = granted.handle;
+  outcome.grant.token = granted.token;
+  outcome.grant.hold_count = 1;
+  outcome.grant.remaining = ttl;
+  fill_result(result, outcome);
+}
+
 liblock_status acquire_one(liblock_context *context, const void *key, size_t key_size,
                            const liblock_acquire_options *options, bool try_once, liblock_lock *lock,
                            liblock_result *result) {
@@ -37,17 +46,17 @@ liblock_status acquire_one(liblock_context *context, const void *key, size_t key
                   "context or lock is NULL, or the key has not 1 to 512 bytes");
   }
   const Bytes one = bytes(key, key_size);
-  Grant grant;
+  FastGrant granted;
+  Nanos ttl;
   bool done = false;
-  const liblock_status status =
-      guarded([&] { return context->rep->acquire_fast(one, options, try_once, grant, done); });
-  if (status == LIBLOCK_OK && done) {
-    *lock = grant.handle;
-    if (result != nullptr) fill_result(result, {Status::OK, grant, 0, {}});
-    return LIBLOCK_OK;
-  }
-  // The long way also finds the words for what was refused.
-  return acquire_keys(context, {&one, 1}, options, try_once, lock, result);
+  const liblock_status status = guarded([&] {
+    done = context->rep->acquire_fast(one, options, try_once, granted, ttl);
+    return Status::OK;
+  });
+  if (!done || status != LIBLOCK_OK) return acquire_keys(context, {&one, 1}, options, try_once, lock, result);
+  *lock = granted.handle;
+  if (result != nullptr) fill_fast(result, granted, ttl);
+  return LIBLOCK_OK;
 }
 
 liblock_status submit_keys(liblock_context *context, std::span<const Bytes> keys,
@@ -92,7 +101,17 @@ liblock_status liblock_acquire_many(liblock_context *context, const liblock_byte
     if (!key_is_valid(keys[i].data, keys[i].size)) return refuse(result, Status::INVALID_ARGUMENT, refused);
     all[i] = bytes(keys[i].data, keys[i].size);
   }
-  return acquire_keys(context, {all, count}, options, false, lock, result);
+  FastGrant granted;
+  Nanos ttl;
+  bool done = false;
+  const liblock_status status = guarded([&] {
+    done = context->rep->acquire_many_fast({all, count}, options, granted, ttl);
+    return Status::OK;
+  });
+  if (!done || status != LIBLOCK_OK) return acquire_keys(context, {all, count}, options, false, lock, result);
+  *lock = granted.handle;
+  if (result != nullptr) fill_fast(result, granted, ttl);
+  return LIBLOCK_OK;
 }
 
 liblock_status liblock_acquire_global(liblock_context *context, const liblock_acquire_options *options,

@@ -55,8 +55,11 @@ class Context : public std::enable_shared_from_this<Context> {
   }
 
   // acquire.cpp. keys empty: the global lock.
-  Status acquire_fast(Bytes key, const liblock_acquire_options *options, bool try_once, Grant &grant,
-                      bool &done);
+  // The shortest paths; false: nothing has changed, take the long way.
+  bool acquire_fast(Bytes key, const liblock_acquire_options *options, bool try_once, FastGrant &grant,
+                    Nanos &ttl);
+  bool acquire_many_fast(std::span<const Bytes> keys, const liblock_acquire_options *options,
+                         FastGrant &grant, Nanos &ttl);
   Outcome acquire(std::span<const Bytes> keys, const liblock_acquire_options *options, bool try_once);
   Status submit(std::span<const Bytes> keys, const liblock_acquire_options *options,
                 liblock_callback callback, void *user_data, liblock_request *request);
@@ -99,6 +102,7 @@ class Context : public std::enable_shared_from_this<Context> {
 
  private:
   friend class ContextRequest;
+  Status read_usual(const liblock_acquire_options *options, bool try_once, Nanos &ttl) const;
   void stop_waiting();
   void end_everything();
   Status prepare(const liblock_acquire_options *options, AcquireParams &params, std::shared_ptr<Owner> &owner,
@@ -118,22 +122,28 @@ class Context : public std::enable_shared_from_this<Context> {
   const std::shared_ptr<std::atomic<uint64_t>> dropped_notices_ = std::make_shared<std::atomic<uint64_t>>(0);
 };
 
-inline Status Context::acquire_fast(Bytes key, const liblock_acquire_options *options, bool try_once, Grant &grant,
-                             bool &done) {
-  done = false;
-  if (const Status status = state(); status != Status::OK) return status;
-  const liblock_acquire_options &defaults = kAcquireDefaults;
-  const liblock_acquire_options &o = options == nullptr ? defaults : *options;
+// OK: the options ask for nothing unusual and are valid, and waiting is allowed where it may come to that;
+// ttl is set. UNSUPPORTED: something is unusual or wrong, and the long way finds out what.
+inline Status Context::read_usual(const liblock_acquire_options *options, bool try_once, Nanos &ttl) const {
+  if (state_.load(std::memory_order_acquire) != State::Open) return Status::UNSUPPORTED;
+  const liblock_acquire_options &o = options == nullptr ? kAcquireDefaults : *options;
   if (options != nullptr) {
-    const bool usual = o.struct_size == sizeof o && differs_in_waiting_only(o, defaults) &&
+    const bool usual = o.struct_size == sizeof o && differs_in_waiting_only(o, kAcquireDefaults) &&
                        ttl_is_valid(o.ttl_ms, options_.table.max_ttl_ms) && waiting_is_valid(o);
-    if (!usual) return Status::OK;  // the long way finds out what it is, or what is wrong with it
+    if (!usual) return Status::UNSUPPORTED;
   }
-  if (!try_once && o.wait_ms != 0 && o.retries != 0) {
-    if (const Status status = may_block(); status != Status::OK) return status;
-  }
-  done = engine_->try_fast(key, ttl_of(o.ttl_ms), grant);
-  return Status::OK;
+  ttl = ttl_of(o.ttl_ms);
+  return try_once || o.wait_ms == 0 || o.retries == 0 ? Status::OK : may_block();
+}
+
+inline bool Context::acquire_fast(Bytes key, const liblock_acquire_options *options, bool try_once,
+                                  FastGrant &grant, Nanos &ttl) {
+  return read_usual(options, try_once, ttl) == Status::OK && engine_->try_fast(key, ttl, grant);
+}
+
+inline bool Context::acquire_many_fast(std::span<const Bytes> keys, const liblock_acquire_options *options,
+                                       FastGrant &grant, Nanos &ttl) {
+  return read_usual(options, false, ttl) == Status::OK && engine_->try_fast_many(keys, ttl, grant);
 }
 
 }  // namespace liblock

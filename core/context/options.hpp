@@ -16,8 +16,9 @@ liblock_context_options default_context_options();
 constexpr liblock_acquire_options default_acquire_options() {
   liblock_acquire_options o{};
   o.struct_size = sizeof o;
-  o.ttl_ms = o.wait_ms = o.retries = o.retry_interval_ms = o.retry_jitter_ms = o.backoff_step_ms = o.backoff_cap_ms =
-      o.age_step_ms = o.queue_ttl_ms = o.max_hold_ms = o.min_remaining_ms = LIBLOCK_DEFAULT;
+  o.ttl_ms = o.wait_ms = o.retries = o.retry_interval_ms = o.retry_jitter_ms = o.backoff_step_ms =
+      o.backoff_cap_ms = o.age_step_ms = o.queue_ttl_ms = o.max_hold_ms = o.min_remaining_ms =
+          LIBLOCK_DEFAULT;
   o.backoff_base = 2;
   return o;
 }
@@ -36,9 +37,10 @@ struct ContextOptions {
 Status read_context_options(const liblock_context_options *given, ContextOptions &options,
                             std::string &message);
 
-// Whether everything behind ttl_ms, wait_ms and retries is as the defaults have it: what nearly every acquire passes,
-// recognised by comparing words instead of checking twenty ranges.
-inline bool differs_in_waiting_only(const liblock_acquire_options &o, const liblock_acquire_options &defaults) {
+// Whether everything behind ttl_ms, wait_ms and retries is as the defaults have it: what nearly every acquire
+// passes, recognised by comparing words instead of checking twenty ranges.
+inline bool differs_in_waiting_only(const liblock_acquire_options &o,
+                                    const liblock_acquire_options &defaults) {
   constexpr size_t kFrom = offsetof(liblock_acquire_options, retry_interval_ms);
   static_assert((sizeof(liblock_acquire_options) - kFrom) % sizeof(uint64_t) == 0);
   const auto *a = reinterpret_cast<const char *>(&o);
@@ -54,7 +56,8 @@ inline bool differs_in_waiting_only(const liblock_acquire_options &o, const libl
 }
 
 inline bool waiting_is_valid(const liblock_acquire_options &o) {
-  return (o.wait_ms >= -1 || o.wait_ms == LIBLOCK_DEFAULT) && (o.retries >= -1 || o.retries == LIBLOCK_DEFAULT);
+  return (o.wait_ms >= -1 || o.wait_ms == LIBLOCK_DEFAULT) &&
+         (o.retries >= -1 || o.retries == LIBLOCK_DEFAULT);
 }
 // OK when every field is in its range. Cheap: done by every acquire.
 Status check_acquire_options(const liblock_acquire_options &o, int64_t max_ttl_ms);

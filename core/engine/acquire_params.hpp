@@ -55,6 +55,12 @@ struct AcquireParams {
   }
 };
 
+// What the shortest path hands out.
+struct FastGrant {
+  uint64_t handle;
+  uint64_t token;
+};
+
 // How an acquire ended.
 struct Grant {
   Status status = Status::INTERNAL;

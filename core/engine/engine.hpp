@@ -32,7 +32,9 @@ class Engine {
   virtual Owner &unnamed_owner() = 0;
 
   // A free key, no owner, nothing to carry: the shortest way. False: nothing has changed, take the long way.
-  virtual bool try_fast(Bytes key, Nanos ttl, Grant &grant) = 0;
+  virtual bool try_fast(Bytes key, Nanos ttl, FastGrant &grant) = 0;
+  // The same for a few keys at once, sorted or not.
+  virtual bool try_fast_many(std::span<const Bytes> keys, Nanos ttl, FastGrant &grant) = 0;
   // keys empty: the global lock. Waits as the parameters say.
   virtual Grant acquire(Owner &owner, std::span<const Bytes> keys, const AcquireParams &params) = 0;
   virtual void submit(PendingCall &call, Owner &owner, std::span<const Bytes> keys, AcquireParams params,

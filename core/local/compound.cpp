@@ -43,7 +43,8 @@ Record *LockTable::prepare_record(LocalOwner &owner, std::span<const Bytes> keys
   return record;
 }
 
-// Sorted by bytes, each key once. Keys of one acquire are few: an insertion sort beats a call of a general one.
+// Sorted by bytes, each key once. Keys of one acquire are few: an insertion sort beats a call of a general
+// one.
 void LockTable::fill_keys(Record &record, std::span<const Bytes> keys) {
   if (keys.size() > Record::kInlineKeys && record.more_refs.size() < keys.size()) {
     record.more_refs.resize(keys.size());
@@ -62,11 +63,13 @@ void LockTable::fill_keys(Record &record, std::span<const Bytes> keys) {
   uint32_t count = 0;
   for (const Bytes key : sorted) {
     uint32_t at = count;
-    while (at > 0 && key < refs[at - 1].key) --at;
-    if (at > 0 && refs[at - 1].key == key) continue;
+    int order_of_neighbour = -1;
+    while (at > 0 && (order_of_neighbour = compare_bytes(refs[at - 1].key, key)) > 0) --at;
+    if (at > 0 && order_of_neighbour == 0) continue;
     for (uint32_t i = count; i > at; --i) refs[i] = refs[i - 1];
     const Position position = position_of(key);
-    refs[at] = KeyRef{key, position.hash, position.shard, kNoEntry, KeyRef::State::Wanted, false, &record, nullptr};
+    refs[at] =
+        KeyRef{key, position.hash, position.shard, kNoEntry, KeyRef::State::Wanted, false, &record, nullptr};
     ++count;
   }
   record.key_count = count;
@@ -81,6 +84,77 @@ void LockTable::fill_keys(Record &record, std::span<const Bytes> keys) {
   }
   record.lock_count = static_cast<uint32_t>(std::unique(order, order + count) - order);
   record.home = order[0];
+}
+
+// Several free keys without an owner and with nothing to carry: no waiter, no conclusion.
+bool LockTable::try_compound(LocalOwner &owner, std::span<const Bytes> keys, Nanos ttl, FastGrant &grant) {
+  if (keys.size() > Record::kInlineKeys) return false;
+  Record *record = take_blank_record();
+  fill_keys(*record, keys);
+  record->owner = &owner;
+  const Nanos deadline = deadline_after(ttl);
+  bool taken = false;
+  try {
+    const ShardLocks locks(*this, *record);
+    taken = take_free(*record, owner, deadline);
+    grant.handle = record->handle;
+    grant.token = record->token;
+  } catch (const std::bad_alloc &) {
+    // Nothing has changed; the long way says NO_MEMORY, or finds some.
+  }
+  if (!taken) give_back_record(record);
+  return taken;
+}
+
+// A handle and an entry for every key, or bad_alloc and nothing.
+void LockTable::insert_all(Record &record) {
+  uint32_t inserted = 0;
+  try {
+    for (; inserted < record.key_count; ++inserted) {
+      KeyRef &ref = record.refs[inserted];
+      ref.index = shards_[ref.shard].insert(ref.hash, ref.key);
+    }
+    shards_[record.home].assign_handle(record);
+  } catch (...) {
+    while (inserted-- > 0) shards_[record.refs[inserted].shard].erase(record.refs[inserted].index);
+    throw;
+  }
+}
+
+// With the locks of all its shards. False: some key is not simply free; nothing has changed.
+bool LockTable::take_free(Record &record, LocalOwner &owner, Nanos deadline) {
+  if (owner.closed.load(std::memory_order_relaxed)) return false;
+  uint64_t token = 0;
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    KeyRef &ref = record.refs[i];
+    Shard &shard = shards_[ref.shard];
+    if (shard.gated || shard.credit < record.key_count || shard.find(ref.hash, ref.key) != kNoEntry)
+      return false;
+    token = std::max(token, shard.last_token());
+  }
+  insert_all(record);
+  ++token;
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    KeyRef &ref = record.refs[i];
+    Shard &shard = shards_[ref.shard];
+    Chunk &chunk = shard.chunk_of(ref.index);
+    Entry &entry = chunk.entries[ref.index % kEntriesPerChunk];
+    entry.owner = &owner;
+    entry.token = token;
+    entry.refs = &ref;
+    chunk.deadlines[ref.index % kEntriesPerChunk] = deadline;
+    ref.state = KeyRef::State::Held;
+    shard.raise_token(token);
+    ++shard.held;
+    ++shard.grants;
+    --shard.credit;
+  }
+  if (deadline != kNever && !leases_used.load(std::memory_order_relaxed)) leases_used.store(true);
+  record.token = token;
+  record.taken.store(record.key_count, std::memory_order_relaxed);
+  record.pins.store(1, std::memory_order_relaxed);
+  record.all_held.store(true, std::memory_order_relaxed);
+  return true;
 }
 
 // The caller's bytes are gone once the first attempt is over.

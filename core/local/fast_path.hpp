@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The pair that everything else exists around: one key, nobody else interested. Each half takes one spin lock and
-// touches the shard's line, one index slot, the entry and its deadline; no allocation once warm, no system call.
-// Inline, so that a call through the C API saves and restores registers once.
+// The pair that everything else exists around: one key, nobody else interested. Each half takes one spin lock
+// and touches the shard's line, one index slot, the entry and its deadline; no allocation once warm, no
+// system call. Inline, so that a call through the C API saves and restores registers once.
 #pragma once
 
 #include "local/lock_table.hpp"
 
 namespace liblock {
 
-inline bool LockTable::try_thin(LocalOwner &owner, Bytes key, Nanos ttl, Grant &grant) {
+inline bool LockTable::try_thin(LocalOwner &owner, Bytes key, Nanos ttl, FastGrant &grant) {
   const Position at = position_of(key);
   const Nanos deadline = deadline_after(ttl);
   Shard &shard = shards_[at.shard];
@@ -17,19 +17,18 @@ inline bool LockTable::try_thin(LocalOwner &owner, Bytes key, Nanos ttl, Grant &
   // Whoever finds the key in the table goes the long way: it is held, or others wait for it.
   if (shard.find(at.hash, key) != kNoEntry) return false;
   const uint32_t index = shard.insert(at.hash, key);
-  Entry &entry = shard.entry(index);
+  Chunk &chunk = shard.chunk_of(index);
+  Entry &entry = chunk.entries[index % kEntriesPerChunk];
+  const uint64_t token = shard.next_token();
   entry.owner = &owner;
-  entry.token = shard.next_token();
-  shard.deadline(index) = deadline;
+  entry.token = token;
+  chunk.deadlines[index % kEntriesPerChunk] = deadline;
   ++shard.held;
   ++shard.grants;
   --shard.credit;
   if (deadline != kNever && !leases_used.load(std::memory_order_relaxed)) leases_used.store(true);
-  grant.status = Status::OK;
   grant.handle = entry.handle;
-  grant.token = entry.token;
-  grant.hold_count = 1;
-  grant.remaining = ttl;
+  grant.token = token;
   return true;
 }
 
@@ -40,17 +39,19 @@ inline bool LockTable::try_release_thin(const void *instance, Handle h) {
   const uint32_t index = handle::index(h);
   const std::lock_guard lock(shard.mutex);
   if (index >= shard.entries_end()) return false;
-  Entry &entry = shard.entry(index);
-  if (entry.handle != h || !entry.held() || entry.refs != nullptr || entry.owner->instance() != instance) return false;
+  Chunk &chunk = shard.chunk_of(index);
+  Entry &entry = chunk.entries[index % kEntriesPerChunk];
+  if (entry.handle != h || !entry.held() || entry.refs != nullptr || entry.owner->instance() != instance)
+    return false;
   if (entry.queue != nullptr || shard.gated || entry.has_value) return false;
-  Nanos &deadline = shard.deadline(index);
+  Nanos &deadline = chunk.deadlines[index % kEntriesPerChunk];
   if (deadline != kNever && deadline <= clock_.coarse()) return false;
   entry.owner = nullptr;
   entry.handle = handle::next(h);
   deadline = kNever;
   --shard.held;
   ++shard.credit;
-  shard.erase(index);
+  shard.erase(index, entry);
   return true;
 }
 

@@ -58,9 +58,14 @@ void LocalEngine::close_owner(Owner &owner) {
   table_->remove_owner(&local);
 }
 
-bool LocalEngine::try_fast(Bytes key, Nanos ttl, Grant &grant) {
+bool LocalEngine::try_fast(Bytes key, Nanos ttl, FastGrant &grant) {
   if (ttl != kNever && !sweeping_.load(std::memory_order_relaxed)) lease_used();
   return table_->try_thin(*unnamed_, key, ttl, grant);
+}
+
+bool LocalEngine::try_fast_many(std::span<const Bytes> keys, Nanos ttl, FastGrant &grant) {
+  if (ttl != kNever && !sweeping_.load(std::memory_order_relaxed)) lease_used();
+  return table_->try_compound(*unnamed_, keys, ttl, grant);
 }
 
 Status LocalEngine::release(Handle h) {

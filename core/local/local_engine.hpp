@@ -23,7 +23,8 @@ class LocalEngine final : public Engine {
   std::shared_ptr<Owner> make_owner(Bytes name) override;
   void close_owner(Owner &owner) override;
   Owner &unnamed_owner() override { return *unnamed_; }
-  bool try_fast(Bytes key, Nanos ttl, Grant &grant) override;
+  bool try_fast(Bytes key, Nanos ttl, FastGrant &grant) override;
+  bool try_fast_many(std::span<const Bytes> keys, Nanos ttl, FastGrant &grant) override;
   Grant acquire(Owner &owner, std::span<const Bytes> keys, const AcquireParams &params) override;
   void submit(PendingCall &call, Owner &owner, std::span<const Bytes> keys, AcquireParams params,
               std::shared_ptr<Runtime> runtime) override;

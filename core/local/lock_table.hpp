@@ -38,7 +38,9 @@ class LockTable {
 
   // fast_path.hpp and release.cpp
   // One attempt for a free key without a record. False: the slow path must decide; nothing has changed.
-  bool try_thin(LocalOwner &owner, Bytes key, Nanos ttl, Grant &grant);
+  bool try_thin(LocalOwner &owner, Bytes key, Nanos ttl, FastGrant &grant);
+  // The same for several keys; compound.cpp.
+  bool try_compound(LocalOwner &owner, std::span<const Bytes> keys, Nanos ttl, FastGrant &grant);
   bool try_release_thin(const void *instance, Handle h);
   Status release(const Owner &instance, Handle h);
 
@@ -147,6 +149,8 @@ class LockTable {
                          Waiter &waiter);
   void fill_keys(Record &record, std::span<const Bytes> keys);
   void keep_keys(Record &record);
+  void insert_all(Record &record);
+  bool take_free(Record &record, LocalOwner &owner, Nanos deadline);
   void advance(Record &record, Waiter &waiter, Deferred &deferred);
   Availability availability(Shard &shard, uint32_t index, const LocalOwner &owner,
                             const AcquireParams &params) const;
@@ -166,6 +170,7 @@ class LockTable {
   void abandon(Record &record);
   void unlink_and_unpin(Record &record);
   void unpin(Record &record);
+  bool release_undisturbed(Record &record);
   Status release_record(const Owner &instance, Handle h);
   Status stale(Shard &shard, Handle h, bool consume) const;
 

@@ -83,7 +83,8 @@ struct Record {
   LeaseTimer *timer = nullptr;  // guarded by the home shard's lock
 
   ListLinks<Record> owner_links;  // in the owner's list; guarded by owner->mutex
-  std::shared_ptr<LocalOwner> reaped_owner;  // of a lost record: its context may be freed before the reaper is done
+  std::shared_ptr<LocalOwner>
+      reaped_owner;  // of a lost record: its context may be freed before the reaper is done
   Record *next_deferred = nullptr;
   Record *next_free = nullptr;
 };

@@ -22,7 +22,8 @@ struct RecordCache {
   }
 };
 
-thread_local RecordCache cache;
+// initial-exec: no call to find it; the few bytes fit the loader's reserve for objects that are loaded late.
+[[gnu::tls_model("initial-exec")]] constinit thread_local RecordCache cache;
 
 void clear(Record &record) {
   record.handle = 0;
@@ -37,8 +38,8 @@ void clear(Record &record) {
   record.key_bytes.clear();
   record.ttl = record.hold_until = kNever;
   record.on_lost = nullptr;
-  record.losses.reset();
-  record.runtime.reset();
+  if (record.losses != nullptr) record.losses.reset();
+  if (record.runtime != nullptr) record.runtime.reset();
   record.value.clear();
   record.metadata.clear();
   record.timer = nullptr;

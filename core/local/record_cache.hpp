@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Blank records, kept per thread, so that a compound acquire neither allocates nor takes a lock for its record once
-// warm. A record may be given back on another thread than it came from; a thread keeps a few and frees the rest.
+// Blank records, kept per thread, so that a compound acquire neither allocates nor takes a lock for its
+// record once warm. A record may be given back on another thread than it came from; a thread keeps a few and
+// frees the rest.
 #pragma once
 
 #include "local/record.hpp"

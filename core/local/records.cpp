@@ -2,6 +2,8 @@
 // The life of a record after its acquire: concluded or abandoned, released by its handle, reaped when it was
 // lost. Two pins keep its memory: that of the acquire, dropped by conclude(), and that of the handle, dropped
 // by whoever takes the handle out of the table: release, the reaper, or abandon().
+#include <algorithm>
+
 #include "local/lease_timer.hpp"
 #include "local/record_cache.hpp"
 #include "local/shard_locks.hpp"
@@ -77,6 +79,36 @@ void LockTable::unpin(Record &record) {
   give_back_record(&record);
 }
 
+// With the locks of all its shards: the fast half of a compound pair. False: somebody else is interested in
+// some key, or a lease may be over; nothing has changed.
+bool LockTable::release_undisturbed(Record &record) {
+  if (record.owner->named() || record.lost.load(std::memory_order_relaxed)) return false;
+  Nanos earliest = kNever;
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    const KeyRef &ref = record.refs[i];
+    Shard &shard = shards_[ref.shard];
+    const Chunk &chunk = shard.chunk_of(ref.index);
+    const Entry &entry = chunk.entries[ref.index % kEntriesPerChunk];
+    if (ref.state != KeyRef::State::Held || shard.gated || entry.queue != nullptr || ref.next != nullptr)
+      return false;
+    earliest = std::min(earliest, chunk.deadlines[ref.index % kEntriesPerChunk]);
+  }
+  if (earliest != kNever && earliest <= clock_.coarse()) return false;
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    const KeyRef &ref = record.refs[i];
+    Shard &shard = shards_[ref.shard];
+    Chunk &chunk = shard.chunk_of(ref.index);
+    Entry &entry = chunk.entries[ref.index % kEntriesPerChunk];
+    entry.owner = nullptr;
+    entry.refs = nullptr;
+    chunk.deadlines[ref.index % kEntriesPerChunk] = kNever;
+    --shard.held;
+    ++shard.credit;
+    shard.erase(ref.index, entry);
+  }
+  return true;
+}
+
 Status LockTable::release_record(const Owner &instance, Handle h) {
   Deferred deferred(*this);
   Shard &home = shards_[handle::shard(h)];
@@ -92,6 +124,12 @@ Status LockTable::release_record(const Owner &instance, Handle h) {
     return release_global(instance, h, deferred);
   }
   ShardLocks locks(*this, *record, true);
+  if (record->timer == nullptr && release_undisturbed(*record)) {
+    home.forget_handle(*record);
+    locks.unlock();
+    unpin(*record);
+    return Status::OK;
+  }
   for (uint32_t i = 0; i < record->key_count; ++i) {
     KeyRef &ref = record->refs[i];
     if (ref.state != KeyRef::State::Held || shards_[ref.shard].deadline(ref.index) == kNever) continue;

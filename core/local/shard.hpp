@@ -44,8 +44,8 @@ class alignas(64) Shard {
     return insert_with_room(hash, key, nullptr);
   }
   // The entry must be free of holder and queue.
-  void erase(uint32_t index) {
-    Entry &gone = entry(index);
+  void erase(uint32_t index) { erase(index, entry(index)); }
+  void erase(uint32_t index, Entry &gone) {
     LIBLOCK_ASSERT(gone.state == Entry::State::InUse && gone.owner == nullptr && gone.queue == nullptr);
     uint32_t hole = gone.hash & mask_;
     while (slots_[hole].index != index) hole = (hole + 1) & mask_;
@@ -64,6 +64,7 @@ class alignas(64) Shard {
     gone.hash = free_entry_;
     free_entry_ = index;
   }
+  Chunk &chunk_of(uint32_t index) { return *chunks_[index / kEntriesPerChunk]; }
   Entry &entry(uint32_t index) {
     return chunks_[index / kEntriesPerChunk]->entries[index % kEntriesPerChunk];
   }
@@ -78,7 +79,8 @@ class alignas(64) Shard {
   // Gives an empty queue back to the pool.
   void drop_queue(Entry &entry);
 
-  // Gives the record, whose home this is, a handle of its own. Throws std::bad_alloc, then nothing has changed.
+  // Gives the record, whose home this is, a handle of its own. Throws std::bad_alloc, then nothing has
+  // changed.
   void assign_handle(Record &record);
   // nullptr: no such handle.
   Record *record(Handle h) const;

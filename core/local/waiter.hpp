@@ -5,11 +5,13 @@
 //
 //   word      from       who moves it           why
 //   Parked    Waiting    the waiting thread     it has looked after itself and goes to sleep
-//   Nudged    Waiting    whoever nudges         it is the next in line, or its holder's lease moved, and it may just be
+//   Nudged    Waiting    whoever nudges         it is the next in line, or its holder's lease moved, and it
+//   may just be
 //                                               about to sleep on what it saw before
 //   Waiting   Parked     whoever nudges, and wakes it; or the thread itself when it is time to act
 //   Waiting   Nudged     the waiting thread     instead of going to sleep it looks again
-//   Done      any        whoever ends the wait, and wakes it when it was Parked; nobody else touches it after that
+//   Done      any        whoever ends the wait, and wakes it when it was Parked; nobody else touches it after
+//   that
 #pragma once
 
 #include <atomic>
@@ -54,7 +56,7 @@ struct Waiter {
   uint32_t index = 0;
   int64_t sort_key = 0;
   Nanos enqueued_at = 0;
-  Nanos first_wait_at = 0;  // 0: it never waited
+  Nanos first_wait_at = 0;   // 0: it never waited
   KeyRef *wanted = nullptr;  // with a record: the key of it that is waited for
   bool nudged = false;       // ANY: told to try; not told again before it did
 

@@ -49,7 +49,8 @@ Grant LockTable::acquire(LocalOwner &owner, std::span<const Bytes> keys, const A
   } catch (const std::bad_alloc &) {
     waiter.grant.status = Status::NO_MEMORY;
   }
-  if (const Nanos began_at = waiter.first_wait_at; began_at != 0) waiter.grant.waited = clock_.now() - began_at;
+  if (const Nanos began_at = waiter.first_wait_at; began_at != 0)
+    waiter.grant.waited = clock_.now() - began_at;
   conclude(waiter);
   return waiter.grant;
 }
@@ -250,7 +251,8 @@ void LockTable::wait_blocking(Waiter &waiter) {
     uint32_t expected = Waiter::kWaiting;
     if (!waiter.word.compare_exchange_strong(expected, Waiter::kParked)) {
       // Nudged since it looked: what it would sleep on may be wrong by now.
-      next_in_line = expected == Waiter::kNudged && waiter.word.compare_exchange_strong(expected, Waiter::kWaiting);
+      next_in_line =
+          expected == Waiter::kNudged && waiter.word.compare_exchange_strong(expected, Waiter::kWaiting);
       continue;
     }
     while (waiter.word.load() == Waiter::kParked) {
@@ -377,8 +379,8 @@ Status LockTable::wait_watching(Waiter::Kind kind, Bytes key, Handle watched, Lo
   waiter.params = &params;
   waiter.watched = watched;
   waiter.owner = &owner;
-  const Status begun = kind == Waiter::Kind::WatchLost ? begin_watching_lock(waiter)
-                                                       : begin_watching_key(waiter, key);
+  const Status begun =
+      kind == Waiter::Kind::WatchLost ? begin_watching_lock(waiter) : begin_watching_key(waiter, key);
   if (begun != Status::OK) return begun;
   if (waiter.word.load(std::memory_order_acquire) != Waiter::kDone) wait_blocking(waiter);
   return waiter.grant.status;
