@@ -5,13 +5,14 @@ exist.
 
 A C block that has a main is compiled as it stands; any other one as the body of a function that is given the
 usual names (context, owner, lock, token, options, result, key). A name that the header does not have yet may
-stand on a line that says so ("planned", "later", "not yet", "reserved"). Usage: check_docs.py ROOT. Prints
-TAP.
+stand on a line that says so ("planned", "later", "not yet", "reserved"). Where the folder of a built library is
+given, each C program is run too, and must end with status 0. Usage: check_docs.py ROOT [LIBRARY_FOLDER]. TAP.
 """
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 from tap import Tap, files_of
 
@@ -20,8 +21,8 @@ LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]\n]
 NAME = re.compile(r"(?<![\w/.-])(liblock_[a-z][a-z_]*|LIBLOCK_[A-Z][A-Z_]*)(?![\w*…-]|\.(?:h|so|pc|map|hpp|cpp)\b)")
 PROMISED = re.compile(r"planned|later|not yet|reserved|issue", re.IGNORECASE)
 # Variables of the environment and names of the build, which no header declares.
-OTHER_NAMES = {"LIBLOCK_REQUIRE_ALL", "LIBLOCK_TEST_SIZE", "LIBLOCK_COUNTS", "LIBLOCK_BUILD", "LIBLOCK_ASSERT",
-               "LIBLOCK_TEST_SEED", "liblock_dep"}
+OTHER_NAMES = {"LIBLOCK_REQUIRE_ALL", "LIBLOCK_TEST_SIZE", "LIBLOCK_STRESS", "LIBLOCK_EXHAUSTIVE_DEPTH",
+               "LIBLOCK_SEED", "LIBLOCK_COUNTS", "LIBLOCK_BUILD", "LIBLOCK_ASSERT", "liblock_dep"}
 FOLDERS = ("core", "tests", "bindings")  # whose folders open with a README each
 PRELUDE = """#include <errno.h>
 #include <poll.h>
@@ -88,20 +89,53 @@ def unknown_names(root, pages):
                     yield f"{name}:{number}: {match.group(1)} is not in the header"
 
 
-def uncompilable(root, pages):
+def blocks_of(pages):
+    """(place, is it C++, text) of each C and C++ block of the documents."""
     for name, text in pages.items():
         for match in FENCE.finditer(text):
-            if match.group(1) not in ("c", "C", "cpp", "c++"):
+            if match.group(1).lower() in ("c", "cpp", "c++"):
+                place = f"{name}:{line_of(text, match.start())}"
+                yield place, match.group(1).lower() != "c", match.group(2)
+
+
+def is_program(body):
+    return re.search(r"\bmain\s*\(", body) is not None
+
+
+def compile_block(root, is_cpp, source, arguments):
+    """The first error of the compiler, or None."""
+    language = ["g++", "-x", "c++", "-std=gnu++17"] if is_cpp else ["gcc", "-x", "c", "-std=gnu11"]
+    done = subprocess.run([*language, "-I", root / "capi/include", "-", *arguments],
+                          input=source, capture_output=True, text=True)
+    if done.returncode == 0:
+        return None
+    return next((line for line in done.stderr.splitlines() if "error" in line), "does not build")
+
+
+def uncompilable(root, pages):
+    for place, is_cpp, body in blocks_of(pages):
+        source = body if is_program(body) else PRELUDE + body + "\n}\n"
+        error = compile_block(root, is_cpp, source, ["-fsyntax-only"])
+        if error:
+            yield f"{place}: {error}"
+
+
+def programs_that_fail(root, pages, library):
+    with tempfile.TemporaryDirectory() as directory:
+        program = pathlib.Path(directory, "program")
+        link = ["-o", program, "-x", "none", "-pthread", f"-L{library}", f"-Wl,-rpath,{library}", "-llock"]
+        for place, is_cpp, body in blocks_of(pages):
+            if not is_program(body):
                 continue
-            language = "c" if match.group(1).lower() == "c" else "c++"
-            body = match.group(2)
-            source = body if re.search(r"\bmain\s*\(", body) else PRELUDE + body + "\n}\n"
-            standard = "-std=gnu11" if language == "c" else "-std=gnu++17"
-            done = subprocess.run(["gcc", "-x", language, standard, "-fsyntax-only", "-I", root / "capi/include", "-"],
-                                  input=source, capture_output=True, text=True)
-            if done.returncode:
-                first = next((line for line in done.stderr.splitlines() if "error" in line), "does not compile")
-                yield f"{name}:{line_of(text, match.start())}: {first}"
+            error = compile_block(root, is_cpp, body, link)
+            if error is None:
+                try:
+                    done = subprocess.run([program], cwd=directory, capture_output=True, timeout=60)
+                    error = f"ended with status {done.returncode}" if done.returncode else None
+                except subprocess.TimeoutExpired:
+                    error = "did not end within 60 s"
+            if error:
+                yield f"{place}: {error}"
 
 
 def unknown_commands(root, pages):
@@ -134,6 +168,9 @@ def main():
     tap.rule("every_link_leads_somewhere", broken_links(root, pages))
     tap.rule("every_public_name_exists_in_the_header", unknown_names(root, pages))
     tap.rule("every_c_fragment_compiles", uncompilable(root, pages))
+    if len(sys.argv) > 2:
+        library = pathlib.Path(sys.argv[2]).resolve()
+        tap.rule("every_c_program_runs", programs_that_fail(root, pages, library))
     tap.rule("every_command_of_dev_exists", unknown_commands(root, pages))
     tap.rule("every_folder_opens_with_a_readme", folders_without_readme(root, names))
     tap.finish()

@@ -45,15 +45,15 @@ def expect_broken(tap, name, script, arguments, rule):
     tap.rule(name, [] if good else said)
 
 
-def on_tree(tap, script, base, cases):
-    """base: the clean tree; cases: (name, files changed or added, rule that must fall)."""
+def on_tree(tap, script, base, cases, *more):
+    """base: the clean tree; cases: (name, files changed or added, rule that must fall); more: further arguments."""
     with tempfile.TemporaryDirectory() as root:
         write_tree(root, base)
-        expect_clean(tap, "a_clean_tree_passes", script, [root])
+        expect_clean(tap, "a_clean_tree_passes", script, [root, *more])
     for name, files, rule in cases:
         with tempfile.TemporaryDirectory() as root:
             write_tree(root, {**base, **files})
-            expect_broken(tap, name, script, [root], rule)
+            expect_broken(tap, name, script, [root, *more], rule)
 
 
 __all__ = ["TOOLS", "Tap", "expect_broken", "expect_clean", "on_tree", "run", "write_tree"]

@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """check_docs.py finds each kind of rot, and is content with a sound set of documents."""
+import pathlib
+import subprocess
+import tempfile
+
 from bites import Tap, on_tree
 
 HEADER = """#include <stddef.h>
@@ -54,19 +58,24 @@ def main():
         "core/base/README.md": "# Base\n",
         "core/base/a.cpp": "int a;\n",
     }
-    on_tree(tap, "check_docs.py", base, [
+    cases = [
         ("a_link_to_no_file_is_found", {"docs/a.md": "[a](none.md)\n"}, "link"),
         ("a_link_to_no_heading_is_found", {"docs/a.md": "[a](guide.md#third-part)\n"}, "link"),
         ("an_image_that_is_not_there_is_found", {"docs/a.md": "![a](none.png)\n"}, "link"),
         ("a_function_that_is_not_there_is_found", {"docs/a.md": "Call `liblock_relaese`.\n"}, "public_name"),
         ("a_constant_that_is_not_there_is_found", {"docs/a.md": "It says LIBLOCK_BUZY.\n"}, "public_name"),
-        ("a_program_that_does_not_compile_is_found",
-         {"docs/a.md": "```c\nint main(void) { return nothing; }\n```\n"}, "fragment"),
         ("a_fragment_that_does_not_compile_is_found", {"docs/a.md": "```c\noptions.tll_ms = 5;\n```\n"}, "fragment"),
+        ("a_program_that_does_not_link_is_found",
+         {"docs/a.md": "```c\nint none(void);\nint main(void) { return none(); }\n```\n"}, "program_runs"),
+        ("a_program_that_fails_is_found", {"docs/a.md": "```c\nint main(void) { return 3; }\n```\n"}, "program_runs"),
         ("a_command_that_is_not_there_is_found", {"docs/a.md": "Run ./dev tset\n"}, "command"),
         ("a_folder_without_readme_is_found", {"tools/a.py": "a = 1\n"}, "readme"),
         ("a_folder_of_core_without_readme_is_found", {"core/local/a.cpp": "int a;\n"}, "readme"),
-    ])
+    ]
+    with tempfile.TemporaryDirectory() as library:
+        subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", pathlib.Path(library, "liblock.so")],
+                       input="int liblock_release(void) { return 0; }\n", text=True, check=True)
+        on_tree(tap, "check_docs.py", base, cases, library)
     tap.finish()
 
 

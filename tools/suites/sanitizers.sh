@@ -23,5 +23,5 @@ threads() {
 }
 
 # The rounds of the quick size: the instrumented programs are 5 to 15 times slower.
-gate() { export LIBLOCK_TEST_SIZE=quick; addresses; threads; }
-nightly() { export LIBLOCK_TEST_SIZE=gate; addresses; threads; }
+gate() { export LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick; addresses; threads; }
+nightly() { export LIBLOCK_TEST_SIZE=gate LIBLOCK_STRESS=gate; addresses; threads; }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Many threads on few keys, and exhaustive enumeration. The programs read LIBLOCK_TEST_SIZE (quick, gate,
+# Many threads on few keys, and exhaustive enumeration. The programs read LIBLOCK_STRESS (quick, gate,
 # nightly) and choose their rounds by it.
 suite_needs="compiler meson ninja pkg-config python libuv cmocka jansson"
 
