@@ -67,7 +67,8 @@ void LockTable::submit(LocalRequest &request, LocalOwner &owner, std::span<const
       // "Before waiting" is here: by the time of its timer a later wait may have closed a cycle.
       if (options_.deadlock_delay_ms == 0 && owner.named() && options_.deadlock_detection &&
           waiter.where.load() != Waiter::kNowhere) {
-        tend_deadlock(waiter, kNever);
+        deferred.nudge(&request);  // also where it must search again
+        tend_deadlock(waiter, std::max(clock_.now(), waiter.wait_began_at.load()));
       }
     } catch (const std::bad_alloc &) {
       finish(waiter, Status::NO_MEMORY, deferred);
