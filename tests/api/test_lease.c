@@ -26,6 +26,32 @@ static void a_late_release_says_lost_once_and_then_not_held(void **state) {
   assert_status(LIBLOCK_NOT_HELD, liblock_is_held(*state, lock));
 }
 
+static void assert_lost_then_not_held(liblock_context *context, liblock_lock lock) {
+  await_lost(context, lock);
+  assert_status(LIBLOCK_LOST, liblock_release(context, lock, NULL));
+  assert_status(LIBLOCK_NOT_HELD, liblock_release(context, lock, NULL));
+  assert_int_equal(stats_of(context).locks_held, 0);
+}
+
+static void a_late_release_says_lost_for_locks_of_every_kind(void **state) {
+  const liblock_bytes keys[] = {BYTES("a"), BYTES("b"), BYTES("c")};
+  liblock_owner *owner = open_owner(*state, "o");
+  liblock_acquire_options brief = with_ttl(15);
+  liblock_lock lock = 0;
+  assert_ok(liblock_acquire_many(*state, keys, 3, &brief, &lock, NULL));
+  assert_lost_then_not_held(*state, lock);
+  assert_ok(liblock_acquire_global(*state, &brief, &lock, NULL));
+  assert_lost_then_not_held(*state, lock);
+  brief.value = "carried";
+  brief.value_size = 7;
+  assert_lost_then_not_held(*state, take_with(*state, "k", &brief));
+  brief.owner = owner;
+  assert_lost_then_not_held(*state, take_with(*state, "k", &brief));
+  brief.owner = LIBLOCK_OWNER_THREAD;
+  assert_lost_then_not_held(*state, take_with(*state, "k", &brief));
+  liblock_owner_free(owner);
+}
+
 static void a_late_release_says_lost_and_touches_nobody(void **state) {
   liblock_context *context = *state;
   const liblock_lock old = take_briefly(context, "k", 15);
@@ -192,6 +218,7 @@ static void a_lease_on_many_keys_ends_for_all_of_them(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_late_release_says_lost_once_and_then_not_held),
+      fresh(a_late_release_says_lost_for_locks_of_every_kind),
       fresh(a_late_release_says_lost_and_touches_nobody),
       fresh(two_takers_of_a_stale_lock_never_both_get_it),
       fresh(everything_about_a_lost_lock_says_lost),
