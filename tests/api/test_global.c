@@ -61,8 +61,22 @@ static void a_waiting_global_lock_is_served_when_the_last_key_goes(void **state)
   assert_ok(liblock_release(context, a, NULL));
   assert_false(worker_is_done(global));
   assert_ok(liblock_release(context, b, NULL));
-  assert_ok(worker_join(global, NULL, NULL));
+  liblock_result result;
+  assert_ok(worker_join(global, NULL, &result));
+  assert_true(result.token != 0);
   assert_status(LIBLOCK_BUSY, probe(context, "a"));
+}
+
+static void a_global_lock_queued_behind_another_says_that_it_waited(void **state) {
+  liblock_context *context = *state;
+  const liblock_lock first = take_global(context);
+  worker *second = worker_acquires_global(context, NULL);
+  await_waiters(context, 1);
+  assert_ok(liblock_release(context, first, NULL));
+  liblock_result result;
+  assert_ok(worker_join(second, NULL, &result));
+  assert_true((result.flags & LIBLOCK_RESULT_WAITED) != 0);
+  assert_true(result.token != 0);
 }
 
 static void keyed_requests_queue_behind_a_waiting_global_lock(void **state) {
@@ -217,6 +231,7 @@ int main(void) {
       fresh(any_held_key_excludes_the_global_lock),
       fresh(a_held_global_lock_excludes_locks_on_many_keys),
       fresh(a_waiting_global_lock_is_served_when_the_last_key_goes),
+      fresh(a_global_lock_queued_behind_another_says_that_it_waited),
       fresh(keyed_requests_queue_behind_a_waiting_global_lock),
       fresh(an_owner_that_holds_a_key_is_let_pass_by_a_waiting_global_lock),
       fresh(a_global_wait_that_times_out_lets_the_keyed_requests_go),
