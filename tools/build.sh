@@ -16,17 +16,24 @@ show_log() { # LOG
 }
 
 # configure NAME OPTION…: build/NAME exists with exactly these options afterwards. CC and CXX of the
-# environment are part of them, since meson fixes the compiler at the first set-up.
+# environment are part of them, since meson fixes the compiler at the first set-up; so is the list of the
+# folders' build files, since meson does not see by itself that a folder has come.
 configure() {
   local name=$1 directory=$build_root/$1 wanted
+  local -a again=()
   shift
-  wanted="${CC:-} ${CXX:-} $*"
-  [ -f "$directory/build.ninja" ] && [ "$(cat "$directory/dev-options" 2>/dev/null)" = "$wanted" ] && return 0
+  wanted="${CC:-} ${CXX:-} $* $(cd "$root" && echo meson.build */meson.build */*/meson.build)"
+  if [ -f "$directory/build.ninja" ]; then
+    [ "$(cat "$directory/dev-options" 2>/dev/null)" = "$wanted" ] && return 0
+    again=(--reconfigure)
+  fi
   echo "dev: configuring build/$name ($*)" >&2
-  rm -rf "$directory"
-  if ! meson setup "$directory" "$root" "$@" >"$log_dir/$name-setup.log" 2>&1; then
-    show_log "$log_dir/$name-setup.log"
-    return 1
+  if ! meson setup "${again[@]}" "$directory" "$root" "$@" >"$log_dir/$name-setup.log" 2>&1; then
+    rm -rf "$directory"
+    if ! meson setup "$directory" "$root" "$@" >"$log_dir/$name-setup.log" 2>&1; then
+      show_log "$log_dir/$name-setup.log"
+      return 1
+    fi
   fi
   echo "$wanted" >"$directory/dev-options"
 }
