@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * The shortest useful program: one lock, its fencing token, and the way back.
+ */
+#include <liblock/liblock.h>
+#include <stdio.h>
+
+int main(void) {
+  liblock_context *context;
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  if (liblock_open("local:hello", NULL, &context, &result) != LIBLOCK_OK) {
+    fprintf(stderr, "open: %s\n", result.message);
+    return 1;
+  }
+  liblock_lock lock;
+  if (liblock_acquire(context, "greeting", 8, NULL, &lock, &result) != LIBLOCK_OK) {
+    fprintf(stderr, "acquire: %s\n", result.message);
+    return 1;
+  }
+  printf("hello: I hold \"greeting\" with token %llu\n", (unsigned long long)result.token);
+  liblock_release(context, lock, NULL);
+  liblock_context_free(context);
+  return 0;
+}
