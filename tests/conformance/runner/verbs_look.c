@@ -152,13 +152,14 @@ static void perform_wait_released(struct call *call) {
   tell_result(call, status, &result);
 }
 
-#define COUNTERS(X)                                                                                      \
-  X(locks_held)                                                                                          \
-  X(waiters)                                                                                             \
-  X(acquired)                                                                                            \
-  X(released)                                                                                            \
-  X(contended) X(handed_off) X(expired) X(taken_away) X(taken_over) X(timeouts) X(canceled) X(deadlocks) \
-      X(deadlock_searches) X(renewals) X(sweeps) X(sweep_entries) X(sweep_entries_per_hold_max)          \
+#define COUNTERS(X)                                                                             \
+  X(locks_held)                                                                                 \
+  X(waiters)                                                                                    \
+  X(acquired)                                                                                   \
+  X(released)                                                                                   \
+  X(contended)                                                                                  \
+  X(handed_off) X(expired) X(taken_away) X(taken_over) X(timeouts) X(canceled) X(deadlocks)     \
+      X(deadlock_searches) X(renewals) X(sweeps) X(sweep_entries) X(sweep_entries_per_hold_max) \
           X(dropped_notices)
 #define COUNTER_NAME(name) " " #name
 
