@@ -49,15 +49,18 @@ static uint64_t wait_percentile(const run_report *r, double share) {
 }
 
 static void print_tokens(const corpus *c, const word_index *index) {
-  uint32_t top[3] = {0, 0, 0};
+  uint32_t top[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
   for (uint32_t w = 0; w < index->word_count; w++) {
     uint32_t at = 3;
-    while (at > 0 && index->words[w].occurrences > index->words[top[at - 1]].occurrences) at--;
+    while (at > 0 && (top[at - 1] == UINT32_MAX ||
+                      index->words[w].occurrences > index->words[top[at - 1]].occurrences)) {
+      at--;
+    }
     for (uint32_t i = 2; at < 3 && i > at; i--) top[i] = top[i - 1];
     if (at < 3) top[at] = w;
   }
   printf("  fencing tokens of the busiest words (each grant of a key has a larger one than the last):\n");
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 3 && top[i] != UINT32_MAX; i++) {
     const index_word *w = &index->words[top[i]];
     printf("    %-12s %9llu occurrences, last token %llu\n", c->words[top[i]].text,
            (unsigned long long)w->occurrences, (unsigned long long)w->token);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Hash, byte order, durations, statuses, lists, handles.
+#include <set>
+
+#include "../support/unit.hpp"
+#include "base/clock.hpp"
+#include "base/hash.hpp"
+#include "base/list.hpp"
+#include "base/status.hpp"
+#include "engine/handle.hpp"
+
+using namespace liblock;
+
+UNIT_TEST(keys_of_every_length_hash_apart_and_apart_by_seed) {
+  std::set<uint64_t> seen;
+  std::string key;
+  for (int size = 1; size <= 512; ++size) {
+    key.push_back(static_cast<char>(size % 3));
+    EXPECT(seen.insert(hash_bytes(key, 1)).second);
+    EXPECT(seen.insert(hash_bytes(key, 2)).second);
+  }
+}
+
+UNIT_TEST(one_changed_byte_changes_the_hash) {
+  std::string key(40, 'x');
+  const uint64_t before = hash_bytes(key, 7);
+  for (size_t i = 0; i < key.size(); ++i) {
+    std::string changed = key;
+    changed[i] ^= 1;
+    EXPECT(hash_bytes(changed, 7) != before);
+  }
+}
+
+UNIT_TEST(shards_are_filled_evenly) {
+  int shards[256] = {};
+  for (int i = 0; i < 256 * 100; ++i) ++shards[hash_bytes("key-" + std::to_string(i), 3) & 255];
+  for (const int count : shards) EXPECT(count > 40 && count < 200);
+}
+
+UNIT_TEST(byte_order_is_that_of_memcmp_and_shorter_first) {
+  const std::string bytes[] = {std::string(1, '\0'), "a", "ab", "abcdefgh", "abcdefgha", "abcdefghb", "b", "\xff"};
+  for (const auto &a : bytes) {
+    for (const auto &b : bytes) {
+      const int expected = std::string_view(a).compare(b);
+      const int got = compare_bytes(a, b);
+      EXPECT((expected < 0) == (got < 0) && (expected == 0) == (got == 0));
+    }
+  }
+}
+
+UNIT_TEST(the_longest_durations_do_not_overflow) {
+  EXPECT(nanos_from_ms(INT64_MAX) > 0);
+  EXPECT(nanos_from_ms(INT64_MAX) + nanos_from_ms(INT64_MAX) > 0);
+  EXPECT(ms_from_nanos(1) == 1 && ms_from_nanos(0) == 0 && ms_from_nanos(-5) == 0);
+}
+
+UNIT_TEST(every_status_has_a_number_name_and_text_of_its_own) {
+  std::set<int> numbers;
+  std::set<std::string> names, texts;
+#define CHECK_STATUS(name, number, predicates, text) \
+  EXPECT(numbers.insert(number).second && names.insert(status_name(number)).second && texts.insert(text).second);
+  LIBLOCK_STATUS_MAP(CHECK_STATUS)
+#undef CHECK_STATUS
+  EXPECT(std::string(status_name(9999)) == "UNKNOWN" && status_predicates(9999) == 0);
+}
+
+UNIT_TEST(a_list_keeps_order_through_inserts_and_removals) {
+  struct Node {
+    int value;
+    ListLinks<Node> links;
+  };
+  Node nodes[4] = {{0, {}}, {1, {}}, {2, {}}, {3, {}}};
+  List<Node, &Node::links> list;
+  list.push_back(&nodes[1]);
+  list.push_back(&nodes[3]);
+  list.insert(&nodes[0], &nodes[1]);
+  list.insert(&nodes[2], &nodes[3]);
+  int expected = 0;
+  for (Node *n = list.front(); n != nullptr; n = list.next(n)) EXPECT(n->value == expected++);
+  list.remove(&nodes[2]);
+  list.remove(&nodes[0]);
+  EXPECT(list.size() == 2 && list.front()->value == 1 && list.back()->value == 3);
+  EXPECT(list.pop_front() == &nodes[1] && list.pop_front() == &nodes[3] && list.pop_front() == nullptr);
+}
+
+UNIT_TEST(a_handle_keeps_its_place_through_all_generations_and_is_never_0) {
+  Random random(5);
+  Handle h = handle::first(200, 0xABCDE, true, random);
+  for (int i = 0; i < 1000; ++i, h = handle::next(h)) {
+    EXPECT(h != 0 && handle::shard(h) == 200 && handle::index(h) == 0xABCDE && handle::is_compound(h));
+  }
+  const Handle last = (handle::kGenerationMax - 1) << handle::kGenerationShift;
+  EXPECT(handle::used_up(last) && !handle::used_up(h));
+}
+
+UNIT_MAIN("base", cmocka_unit_test(keys_of_every_length_hash_apart_and_apart_by_seed),
+          cmocka_unit_test(one_changed_byte_changes_the_hash), cmocka_unit_test(shards_are_filled_evenly),
+          cmocka_unit_test(byte_order_is_that_of_memcmp_and_shorter_first),
+          cmocka_unit_test(the_longest_durations_do_not_overflow),
+          cmocka_unit_test(every_status_has_a_number_name_and_text_of_its_own),
+          cmocka_unit_test(a_list_keeps_order_through_inserts_and_removals),
+          cmocka_unit_test(a_handle_keeps_its_place_through_all_generations_and_is_never_0))

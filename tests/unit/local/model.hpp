@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// What a table with two keys does, said as plainly as possible and without a line of the table's code: requests of named
+// owners that reenter, wait in order of arrival, take all keys at once or those before the first busy one.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace model {
+
+enum class State { Waiting, Held, Busy, Canceled, Released };
+
+struct Request {
+  int owner;
+  std::vector<int> keys;  // ascending
+  State state = State::Waiting;
+  std::vector<int> taken = {};
+  bool has(int key) const { return std::find(taken.begin(), taken.end(), key) != taken.end(); }
+};
+
+class Table {
+ public:
+  std::vector<Request> requests;
+
+  void acquire(int owner, std::vector<int> keys, bool try_once) {
+    requests.push_back({owner, std::move(keys)});
+    advance(static_cast<int>(requests.size()) - 1, try_once);
+  }
+  void release(int request) {
+    give_back(request);
+    requests[request].state = State::Released;
+    run_handed();
+  }
+  void cancel(int request) {
+    for (auto &queue : queues_) queue.erase(std::remove(queue.begin(), queue.end(), request), queue.end());
+    requests[request].state = State::Canceled;
+    give_back(request);
+    run_handed();
+  }
+  // -1: nobody.
+  int holder(int key) const {
+    for (const Request &r : requests) {
+      if (r.has(key)) return r.owner;
+    }
+    return -1;
+  }
+  std::vector<int> waiting_owners(int key) const {
+    std::vector<int> owners;
+    for (const int r : queues_[key]) owners.push_back(requests[r].owner);
+    return owners;
+  }
+
+ private:
+  void advance(int number, bool try_once) {
+    Request &r = requests[number];
+    std::vector<int> wanted;
+    std::optional<int> busy;
+    for (const int key : r.keys) {
+      if (r.has(key)) continue;
+      const int who = holder(key);
+      if (who != -1 && who != r.owner && !busy) busy = key;
+      if (!busy) wanted.push_back(key);
+    }
+    if (busy && try_once) {
+      r.state = State::Busy;
+      return;
+    }
+    r.taken.insert(r.taken.end(), wanted.begin(), wanted.end());
+    if (busy) {
+      queues_[*busy].push_back(number);
+    } else {
+      r.state = State::Held;
+    }
+  }
+  // A key without holder goes to the first who waits for it; who has one key of several goes on once all are given back.
+  void give_back(int number) {
+    const std::vector<int> keys = requests[number].keys;
+    for (const int key : keys) {
+      auto &taken = requests[number].taken;
+      const auto held = std::find(taken.begin(), taken.end(), key);
+      if (held == taken.end()) continue;
+      taken.erase(held);
+      if (holder(key) != -1 || queues_[key].empty()) continue;
+      const int next = queues_[key].front();
+      queues_[key].pop_front();
+      requests[next].taken.push_back(key);
+      handed_.push_back(next);
+    }
+  }
+  void run_handed() {
+    while (!handed_.empty()) {
+      const int next = handed_.front();
+      handed_.pop_front();
+      advance(next, false);
+    }
+  }
+
+  std::deque<int> queues_[2];
+  std::deque<int> handed_;
+};
+
+}  // namespace model

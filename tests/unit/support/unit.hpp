@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// cmocka for C++ bodies: its assertions leave by longjmp, which would skip destructors, so a body throws instead and fail()
+// is called once, outside. UNIT_TEST defines a test whose name is a sentence; UNIT_MAIN runs those named.
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+#include <cstdio>
+#include <string>
+
+namespace unit {
+
+struct Failure {
+  std::string text;
+};
+
+inline void check(bool holds, const char *what, const char *file, int line) {
+  if (!holds) throw Failure{std::string(file) + ":" + std::to_string(line) + ": not true: " + what};
+}
+
+template <typename Body>
+void run(Body body) {
+  char text[512] = "";
+  try {
+    body();
+    return;
+  } catch (const Failure &failure) {
+    std::snprintf(text, sizeof text, "%s", failure.text.c_str());
+  } catch (const std::exception &error) {
+    std::snprintf(text, sizeof text, "exception: %s", error.what());
+  }
+  fail_msg("%s", text);
+}
+
+}  // namespace unit
+
+#define EXPECT(condition) ::unit::check((condition), #condition, __FILE__, __LINE__)
+
+#define UNIT_TEST(name)                              \
+  static void name##_body();                         \
+  static void name(void **) { ::unit::run(name##_body); } \
+  static void name##_body()
+
+#define UNIT_MAIN(title, ...)                                        \
+  int main() {                                                       \
+    const CMUnitTest tests[] = {__VA_ARGS__};                        \
+    return cmocka_run_group_tests_name(title, tests, nullptr, nullptr); \
+  }
