@@ -38,7 +38,8 @@ UNIT_TEST(shards_are_filled_evenly) {
 }
 
 UNIT_TEST(byte_order_is_that_of_memcmp_and_shorter_first) {
-  const std::string bytes[] = {std::string(1, '\0'), "a", "ab", "abcdefgh", "abcdefgha", "abcdefghb", "b", "\xff"};
+  const std::string bytes[] = {std::string(1, '\0'), "a",         "ab", "abcdefgh",
+                               "abcdefgha",          "abcdefghb", "b",  "\xff"};
   for (const auto &a : bytes) {
     for (const auto &b : bytes) {
       const int expected = std::string_view(a).compare(b);
@@ -58,7 +59,8 @@ UNIT_TEST(every_status_has_a_number_name_and_text_of_its_own) {
   std::set<int> numbers;
   std::set<std::string> names, texts;
 #define CHECK_STATUS(name, number, predicates, text) \
-  EXPECT(numbers.insert(number).second && names.insert(status_name(number)).second && texts.insert(text).second);
+  EXPECT(                                            \
+      numbers.insert(number).second &&names.insert(status_name(number)).second &&texts.insert(text).second);
   LIBLOCK_STATUS_MAP(CHECK_STATUS)
 #undef CHECK_STATUS
   EXPECT(std::string(status_name(9999)) == "UNKNOWN" && status_predicates(9999) == 0);

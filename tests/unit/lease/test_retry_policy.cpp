@@ -68,7 +68,9 @@ UNIT_TEST(the_largest_values_do_not_overflow) {
 UNIT_TEST(a_callback_is_asked_by_number_gets_no_jitter_and_may_refuse) {
   Random random(1);
   RetryPolicy policy;
-  policy.callback = [](uint32_t attempt, void *) -> int64_t { return attempt < 2 ? int64_t{7} * attempt : -1; };
+  policy.callback = [](uint32_t attempt, void *) -> int64_t {
+    return attempt < 2 ? int64_t{7} * attempt : -1;
+  };
   RetryCount count;
   EXPECT(count.start(policy, random, 0) == Step::Wait);
   EXPECT(count.advance(policy, random, 0) == Step::Wait && count.next_at() == 7 * kMillisecond);

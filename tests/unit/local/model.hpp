@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a table with two keys does, said as plainly as possible and without a line of the table's code: requests of named
-// owners that reenter, wait in order of arrival, take all keys at once or those before the first busy one.
+// What a table with two keys does, said as plainly as possible and without a line of the table's code:
+// requests of named owners that reenter, wait in order of arrival, take all keys at once or those before the
+// first busy one.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +75,8 @@ class Table {
       r.state = State::Held;
     }
   }
-  // A key without holder goes to the first who waits for it; who has one key of several goes on once all are given back.
+  // A key without holder goes to the first who waits for it; who has one key of several goes on once all are
+  // given back.
   void give_back(int number) {
     const std::vector<int> keys = requests[number].keys;
     for (const int key : keys) {

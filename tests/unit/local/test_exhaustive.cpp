@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every order of operations of two (and three) owners on two keys and their pair, up to a depth, each state compared with
-// the model: who holds, who waits in which order, how every request ended, and that tokens rise. LIBLOCK_EXHAUSTIVE_DEPTH
-// sets the depth for two owners (default 5; 6 nightly).
+// Every order of operations of two (and three) owners on two keys and their pair, up to a depth, each state
+// compared with the model: who holds, who waits in which order, how every request ended, and that tokens
+// rise. LIBLOCK_EXHAUSTIVE_DEPTH sets the depth for two owners (default 5; 6 nightly).
 #include <cstdlib>
 #include <cstring>
 
@@ -25,7 +25,9 @@ struct Program {
     const int owner = operation / kKinds;
     const int kind = operation % kKinds;
     if (kind < 4) {
-      const std::vector<int> keys = kind == 0 ? std::vector{0} : kind == 1 ? std::vector{1} : std::vector{0, 1};
+      const std::vector<int> keys = kind == 0   ? std::vector{0}
+                                    : kind == 1 ? std::vector{1}
+                                                : std::vector{0, 1};
       std::vector<Bytes> names;
       for (const int key : keys) names.emplace_back(kNames[key]);
       plain.acquire(owner, keys, kind == 3);

@@ -46,7 +46,8 @@ UNIT_TEST(a_slot_whose_generations_are_used_up_is_retired) {
   const uint32_t index = shard.insert(1, "key");
   shard.entry(index).handle = (handle::kGenerationMax - 1) << handle::kGenerationShift;
   shard.erase(index);
-  for (int i = 0; i < 100; ++i) EXPECT(shard.insert(static_cast<uint32_t>(i), "k" + std::to_string(i)) != index);
+  for (int i = 0; i < 100; ++i)
+    EXPECT(shard.insert(static_cast<uint32_t>(i), "k" + std::to_string(i)) != index);
 }
 
 UNIT_TEST(losses_are_remembered_up_to_a_bound_and_told_once) {
@@ -87,7 +88,8 @@ UNIT_TEST(mixed_orders_have_one_line) {
   Queued p(LIBLOCK_ORDER_PRIORITY, 5), q(LIBLOCK_ORDER_PRIORITY, -5);
   std::map<Waiter *, char> names = {{&a.waiter, 'a'}, {&b.waiter, 'b'}, {&l.waiter, 'l'},
                                     {&m.waiter, 'm'}, {&p.waiter, 'p'}, {&q.waiter, 'q'}};
-  const Nanos second = 1'000'000'000 * kMillisecond;  // eleven days after boot: no priority reaches back to LIFO
+  const Nanos second =
+      1'000'000'000 * kMillisecond;  // eleven days after boot: no priority reaches back to LIFO
   EXPECT(queue.enqueue(a.waiter, second) == 0);
   EXPECT(queue.enqueue(b.waiter, second) == 1);  // the same instant keeps the order of arrival
   EXPECT(queue.enqueue(q.waiter, second) == 2);
@@ -143,6 +145,7 @@ UNIT_TEST(cycles_are_found_and_chains_are_not) {
 
 UNIT_MAIN("local structures", cmocka_unit_test(the_index_agrees_with_a_map_through_growth_and_removals),
           cmocka_unit_test(a_slot_whose_generations_are_used_up_is_retired),
-          cmocka_unit_test(losses_are_remembered_up_to_a_bound_and_told_once), cmocka_unit_test(mixed_orders_have_one_line),
-          cmocka_unit_test(a_waiter_of_low_priority_ages), cmocka_unit_test(a_requeued_waiter_goes_behind_everybody),
+          cmocka_unit_test(losses_are_remembered_up_to_a_bound_and_told_once),
+          cmocka_unit_test(mixed_orders_have_one_line), cmocka_unit_test(a_waiter_of_low_priority_ages),
+          cmocka_unit_test(a_requeued_waiter_goes_behind_everybody),
           cmocka_unit_test(cycles_are_found_and_chains_are_not))

@@ -15,7 +15,9 @@ struct Recorded final : Timer {
 };
 
 struct Counted final : CountedTimer {
-  Counted(std::shared_ptr<Runtime> runtime, int *alive) : CountedTimer(std::move(runtime)), alive_(alive) { ++*alive_; }
+  Counted(std::shared_ptr<Runtime> runtime, int *alive) : CountedTimer(std::move(runtime)), alive_(alive) {
+    ++*alive_;
+  }
   ~Counted() override { --*alive_; }
   Nanos due(Nanos) override {
     ++fired;

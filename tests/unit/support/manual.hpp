@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A world that stands still: a clock moved by hand, a runtime whose timers fire when it is told to, and a lock table with
-// asynchronous requests whose ends are recorded. One thread drives everything.
+// A world that stands still: a clock moved by hand, a runtime whose timers fire when it is told to, and a
+// lock table with asynchronous requests whose ends are recorded. One thread drives everything.
 #pragma once
 
 #include <map>
@@ -65,7 +65,8 @@ class World {
     return made;
   }
   // The caller unpins it.
-  Request *ask(liblock::LocalOwner &who, std::vector<liblock::Bytes> keys, liblock::AcquireParams params = {}) {
+  Request *ask(liblock::LocalOwner &who, std::vector<liblock::Bytes> keys,
+               liblock::AcquireParams params = {}) {
     auto *request = new Request(table, runtime);
     request->pin();
     request->params = params;

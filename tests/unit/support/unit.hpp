@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// cmocka for C++ bodies: its assertions leave by longjmp, which would skip destructors, so a body throws instead and fail()
-// is called once, outside. UNIT_TEST defines a test whose name is a sentence; UNIT_MAIN runs those named.
+// cmocka for C++ bodies: its assertions leave by longjmp, which would skip destructors, so a body throws
+// instead and fail() is called once, outside. UNIT_TEST defines a test whose name is a sentence; UNIT_MAIN
+// runs those named.
 #pragma once
 
 #include <setjmp.h>
@@ -43,13 +44,13 @@ void run(Body body) {
 
 #define EXPECT(condition) ::unit::check((condition), #condition, __FILE__, __LINE__)
 
-#define UNIT_TEST(name)                              \
-  static void name##_body();                         \
+#define UNIT_TEST(name)                                   \
+  static void name##_body();                              \
   static void name(void **) { ::unit::run(name##_body); } \
   static void name##_body()
 
-#define UNIT_MAIN(title, ...)                                        \
-  int main() {                                                       \
-    const CMUnitTest tests[] = {__VA_ARGS__};                        \
+#define UNIT_MAIN(title, ...)                                           \
+  int main() {                                                          \
+    const CMUnitTest tests[] = {__VA_ARGS__};                           \
     return cmocka_run_group_tests_name(title, tests, nullptr, nullptr); \
   }
