@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Everything at once on few keys: orders, pairs of keys, named owners that reenter, time-outs, asynchronous requests that
- * are cancelled. Each key guards a plain counter; the counters must add up, each callback come once,
+ * Everything at once on few keys: orders, pairs of keys, named owners that reenter, time-outs, asynchronous
+ * requests that are cancelled. Each key guards a plain counter; the counters must add up, each callback come once,
  * and nothing be held at the end. Deadlocks among owners must be reported, not hang.
  */
 #include <sched.h>
