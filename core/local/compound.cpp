@@ -172,14 +172,15 @@ void LockTable::keep_keys(Record &record) {
   }
 }
 
+// gated: the pass decides who goes first, not the queue.
 LockTable::Availability LockTable::availability(Shard &shard, uint32_t index, const LocalOwner &owner,
-                                                const AcquireParams &params) const {
+                                                const AcquireParams &params, bool gated) const {
   if (index == kNoEntry) return Availability::Free;
   const Entry &entry = shard.entry(index);
   if (!entry.held()) {
     const bool others_first = entry.queue != nullptr && !entry.queue->strict.empty();
-    return others_first && params.order != LIBLOCK_ORDER_ANY && !shard.gated ? Availability::Busy
-                                                                             : Availability::Free;
+    return others_first && params.order != LIBLOCK_ORDER_ANY && !gated ? Availability::Busy
+                                                                       : Availability::Free;
   }
   if (entry.owner != &owner || !owner.named() || params.on_conflict == LIBLOCK_ON_CONFLICT_WAIT) {
     return Availability::Busy;
@@ -211,9 +212,11 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
         ref.index = shard.find(ref.hash, ref.key);
       }
     }
-    const Availability found = availability(shard, ref.index, owner, params);
+    const Availability found = availability(shard, ref.index, owner, params, gated);
     if (found == Availability::AlreadyHeld) failed = Status::ALREADY_HELD;
-    const bool shut = found == Availability::Free && shard.gated && pass == Pass::No;
+    // All its shards count as shut while one is: gates go up and down one by one, and a request that took a
+    // key behind an open one and queued at a shut one would be waited for without being served.
+    const bool shut = found == Availability::Free && gated && pass == Pass::No;
     if ((found == Availability::Busy || shut) && busy == record.key_count) busy = i;
   }
   if (owner.closed.load(std::memory_order_relaxed)) failed = Status::CLOSED;

@@ -153,7 +153,7 @@ class LockTable {
   bool take_free(Record &record, LocalOwner &owner, Nanos deadline);
   void advance(Record &record, Waiter &waiter, Deferred &deferred);
   Availability availability(Shard &shard, uint32_t index, const LocalOwner &owner,
-                            const AcquireParams &params) const;
+                            const AcquireParams &params, bool gated) const;
   bool take_all(Record &record, Waiter &waiter, Deferred &deferred);
   void take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token, const AcquireParams &params);
   void drop_ref(Shard &shard, KeyRef &ref, Deferred &deferred);

@@ -129,7 +129,7 @@ void LockTable::attempt_thin(Waiter &waiter, Deferred &deferred) {
     waiter.grant.flags |= LIBLOCK_RESULT_TOOK_OVER;
     index = shard.find(waiter.hash, waiter.key);
   }
-  if (!shard.gated && availability(shard, index, owner, params) == Availability::Free) {
+  if (!shard.gated && availability(shard, index, owner, params, false) == Availability::Free) {
     if (!take_credit(shard)) return finish(waiter, Status::LIMIT, deferred);
     if (index == kNoEntry) index = shard.insert(waiter.hash, waiter.key);
     const uint64_t token = shard.next_token();

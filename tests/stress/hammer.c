@@ -62,6 +62,17 @@ static void pair(const liblock_acquire_options *options, uint32_t a, uint32_t b)
   }
 }
 
+/* The global lock guards all counters at once. */
+static void everything(void) {
+  liblock_lock lock;
+  if (liblock_acquire_global(context, NULL, &lock, NULL) != LIBLOCK_OK) {
+    atomic_fetch_add(&unexpected, 1);
+    return;
+  }
+  for (uint32_t key = 0; key < KEYS; key++) touch(key);
+  release(lock);
+}
+
 /* Holds one key and wants a pair: circles between owners are certain to come. All pairs name an owner: a circle through
  * a nameless request that keeps one key and waits for another could not be seen.
  */
@@ -99,6 +110,9 @@ static void *hammer(void *argument) {
     plain.order = (int32_t)(next_random(&random) % 4);
     plain.wait_ms = next_random(&random) % 4 == 0 ? (int64_t)(next_random(&random) % 3) : -1;
     switch (next_random(&random) % 16) {
+      case 0:
+        everything();
+        break;
       case 1:
       case 2:
         pair(&named, a, b);
