@@ -117,7 +117,7 @@ void LockTable::for_each_entry(Visit visit) {
 uint64_t LockTable::clear(const Whom &whom, Status waits_end) {
   uint64_t cleared = 0;
   // Waits first, all of them: what is taken away must not be granted to one who is about to be dequeued.
-  end_global_waits(whom, waits_end);
+  end_global_waits(whom, Waits::ForLocks, waits_end);
   for_each_entry([&](Shard &shard, uint32_t index, Deferred &deferred) {
     end_waits_of_entry(shard, index, whom, Waits::ForLocks, waits_end, deferred);
   });
@@ -137,10 +137,11 @@ uint64_t LockTable::clear(const Whom &whom, Status waits_end) {
   return cleared;
 }
 
-void LockTable::end_global_waits(const Whom &whom, Status status) {
+void LockTable::end_global_waits(const Whom &whom, Waits which, Status status) {
   Deferred deferred(*this);
   const std::lock_guard lock(global_.mutex);
-  for (auto *list : {&global_.queue.strict, &global_.queue.any}) {
+  for (auto *list : {&global_.queue.strict, &global_.queue.any, &global_.queue.watchers}) {
+    if (list == &global_.queue.watchers && which == Waits::ForLocks) break;
     for (Waiter *w = list->front(); w != nullptr;) {
       Waiter *next = WaitQueue::Waiters::next(w);
       if (whom(*w->owner)) leave_global(*w, status, deferred);
@@ -186,7 +187,7 @@ void LockTable::close_instance(LocalOwner &unnamed, bool leave) {
   unnamed.closed.store(true);
   const void *instance = unnamed.instance();
   const Whom ours = [instance](const LocalOwner &owner) { return owner.instance() == instance; };
-  end_global_waits(ours, Status::CLOSED);
+  end_global_waits(ours, Waits::AlsoWatches, Status::CLOSED);
   std::vector<Handle> held;
   {
     const std::lock_guard lock(global_.mutex);

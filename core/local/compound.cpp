@@ -385,7 +385,7 @@ void LockTable::drop_ref(Shard &shard, KeyRef &ref, Deferred &deferred) {
   ++shard.counters.reentries_released;
   if (entry.queue != nullptr) {
     const Status told = ref.record->lost.load() ? Status::LOST : Status::NOT_HELD;
-    end_watches(entry, Waiter::Kind::WatchLost, ref.record->handle, told, deferred);
+    end_watches(*entry.queue, Waiter::Kind::WatchLost, ref.record->handle, told, deferred);
   }
 }
 

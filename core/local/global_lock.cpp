@@ -61,6 +61,25 @@ bool LockTable::gate_all(LocalOwner &owner) {
   return global_.remaining.fetch_sub(kCounting) == kCounting;
 }
 
+Status LockTable::begin_watching_global(Waiter &waiter) {
+  std::unique_lock lock(global_.mutex);
+  const bool held = std::any_of(global_.handles.begin(), global_.handles.end(),
+                                [&](const Record *r) { return r->handle == waiter.watched; });
+  if (!held) {
+    lock.unlock();
+    return view(waiter.owner->instance(), waiter.watched).status;
+  }
+  if (waiters_.fetch_add(1) >= static_cast<uint64_t>(options_.waiters_max)) {
+    waiters_.fetch_sub(1);
+    return Status::LIMIT;
+  }
+  global_.queue.enqueue(waiter, clock_.now());
+  count_thread(waiter);
+  waiter.serial = serial_.fetch_add(1) + 1;
+  waiter.where.store(Waiter::kGlobalQueue);
+  return Status::OK;
+}
+
 // With global_.mutex. Opens all gates first; only then does anybody run, in steps of 64 entries per hold of a
 // shard.
 void LockTable::ungate_all(Deferred &deferred) {
@@ -123,6 +142,7 @@ void LockTable::attempt_global(Waiter &waiter, Deferred &deferred) {
     begin_pending(waiter, deferred);
     if (global_.pending != &waiter) return;  // granted
     if (params.tries_once()) return leave_global(waiter, Status::BUSY, deferred);
+    waiter.grant.flags |= LIBLOCK_RESULT_WAITED;
   } else {
     global_.queue.enqueue(waiter, waiter.enqueued_at);
   }
@@ -215,6 +235,7 @@ void LockTable::lose_global(EndReason reason, Deferred &deferred) {
   }
   (reason == EndReason::Expired ? counters_.global_expired : counters_.global_taken).fetch_add(1);
   global_.handles.clear();
+  end_watches(global_.queue, Waiter::Kind::WatchLost, 0, Status::LOST, deferred);
   free_global(deferred);
 }
 
@@ -247,6 +268,7 @@ Status LockTable::release_global(const Owner &instance, Handle h, Deferred &defe
     } else {
       global_.handles.erase(found);
       counters_.global_released.fetch_add(1);
+      end_watches(global_.queue, Waiter::Kind::WatchLost, h, Status::NOT_HELD, deferred);
       if (global_.handles.empty()) free_global(deferred);
     }
   }
@@ -281,10 +303,10 @@ bool LockTable::end_global_wait(Waiter &waiter, Status status, Deferred &deferre
   return true;
 }
 
-// With global_.mutex. The waiter, pending or queued, ends.
+// With global_.mutex. The waiter, pending, queued or watching, ends.
 void LockTable::leave_global(Waiter &waiter, Status status, Deferred &deferred) {
   waiter.where.store(Waiter::kNowhere);
-  waiter.record->queued = nullptr;
+  if (waiter.record != nullptr) waiter.record->queued = nullptr;
   waiters_.fetch_sub(1);
   if (global_.pending == &waiter) {
     global_.pending = nullptr;
@@ -296,11 +318,14 @@ void LockTable::leave_global(Waiter &waiter, Status status, Deferred &deferred) 
   finish(waiter, status, deferred);
 }
 
-// While it is the one asked for, it finds out itself which of the keys that it waits for become overdue.
-Nanos LockTable::tend_global(const Waiter &waiter, Nanos now) {
+// While it is the one asked for, it finds out itself which of the keys that it waits for become overdue; else
+// it watches the holder's lease.
+Nanos LockTable::tend_global(const Waiter &waiter, Nanos now, Deferred &deferred) {
   if (!leases_used.load(std::memory_order_relaxed)) return kNever;
   {
     const std::lock_guard lock(global_.mutex);
+    if (!global_.handles.empty() && global_.deadline.load() <= now) lose_global(EndReason::Expired, deferred);
+    if (waiter.where.load() != Waiter::kGlobalQueue) return kNever;
     if (global_.pending != &waiter) return global_.deadline.load();
   }
   uint64_t ended = 0;

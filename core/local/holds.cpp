@@ -76,8 +76,8 @@ void LockTable::end_hold(Shard &shard, uint32_t index, EndReason reason, bool th
   if (owner.named()) owner.keys_held.fetch_sub(1, std::memory_order_relaxed);
   if (shard.gated) count_gated_hold(owner, -1, &deferred);
   if (entry.queue != nullptr && !entry.queue->watchers.empty()) {
-    end_watches(entry, Waiter::Kind::WatchReleased, 0, Status::OK, deferred);
-    end_watches(entry, Waiter::Kind::WatchLost, 0,
+    end_watches(*entry.queue, Waiter::Kind::WatchReleased, 0, Status::OK, deferred);
+    end_watches(*entry.queue, Waiter::Kind::WatchLost, 0,
                 reason == EndReason::Released ? Status::NOT_HELD : Status::LOST, deferred);
   }
 }
@@ -187,7 +187,7 @@ void LockTable::hand_to(Shard &shard, uint32_t index, Waiter &waiter, Deferred &
   }
   Entry &entry = shard.entry(index);
   if (entry.queue != nullptr && !entry.queue->watchers.empty()) {
-    end_watches(entry, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);
+    end_watches(*entry.queue, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);
   }
   finish(waiter, Status::OK, deferred);
 }
@@ -233,9 +233,8 @@ void LockTable::finish(Waiter &waiter, Status status, Deferred &deferred) {
 }
 
 // watched 0: all of that kind.
-void LockTable::end_watches(Entry &entry, Waiter::Kind kind, Handle watched, Status status,
+void LockTable::end_watches(WaitQueue &queue, Waiter::Kind kind, Handle watched, Status status,
                             Deferred &deferred) {
-  WaitQueue &queue = *entry.queue;
   for (Waiter *w = queue.watchers.front(); w != nullptr;) {
     Waiter *next = WaitQueue::Waiters::next(w);
     if (w->kind == kind && (watched == 0 || w->watched == watched)) {

@@ -168,9 +168,19 @@ bool LockTable::attach_timer(Handle h, LeaseTimer *timer) {
   Shard &home = shards_[handle::shard(h)];
   const std::lock_guard lock(home.mutex);
   Record *record = home.record(h);
-  if (record == nullptr || record->lost.load()) return false;
+  if (record == nullptr || record->lost.load() || record->timer != nullptr) return false;
   record->timer = timer;
   return true;
+}
+
+bool LockTable::wants_timer(Handle h, std::shared_ptr<Runtime> &runtime, bool &renew) {
+  Shard &home = shards_[handle::shard(h)];
+  const std::lock_guard lock(home.mutex);
+  const Record *record = home.record(h);
+  if (record == nullptr || record->lost.load() || record->timer != nullptr) return false;
+  runtime = record->runtime;
+  renew = record->renew;
+  return renew || record->on_lost != nullptr || record->losses != nullptr || record->global;
 }
 
 Nanos LockTable::tend_lease(Handle h, Nanos now) {

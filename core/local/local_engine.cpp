@@ -98,7 +98,15 @@ Status LocalEngine::release_keys(Owner &owner, std::span<const Bytes> keys) {
 
 Status LocalEngine::extend(Handle h, Nanos ttl, bool add, HoldView &after) {
   if (ttl != kNever) lease_used();
-  return table_->extend(unnamed_->instance(), h, ttl, add, after);
+  const Status extended = table_->extend(unnamed_->instance(), h, ttl, add, after);
+  // A lock that had no lease until now had no timer either.
+  std::shared_ptr<Runtime> runtime;
+  bool renew = false;
+  if (extended == Status::OK && ttl != kNever && handle::is_compound(h) &&
+      table_->wants_timer(h, runtime, renew)) {
+    start_lease_timer(h, std::move(runtime), renew, ttl);
+  }
+  return extended;
 }
 
 Status LocalEngine::wait_lost(Handle h, Nanos wait) {
@@ -157,11 +165,14 @@ void LocalEngine::lease_used() {
 void LocalEngine::watch_lease(const Grant &grant, const AcquireParams &params, bool global) {
   const bool watched = params.renew || params.on_lost != nullptr || params.losses != nullptr || global;
   if (!watched || params.ttl == kNever || !handle::is_compound(grant.handle)) return;
-  auto *timer = new LeaseTimer(table_, params.runtime != nullptr ? params.runtime : runtime_(), grant.handle);
+  start_lease_timer(grant.handle, params.runtime, params.renew, params.ttl);
+}
+
+void LocalEngine::start_lease_timer(Handle h, std::shared_ptr<Runtime> runtime, bool renew, Nanos ttl) {
+  auto *timer = new LeaseTimer(table_, runtime != nullptr ? std::move(runtime) : runtime_(), h);
   timer->pin();  // the record's
-  if (table_->attach_timer(grant.handle, timer)) {
-    const Nanos now = clock().now();
-    timer->arm(params.renew ? now + params.ttl / 3 : now + params.ttl);
+  if (table_->attach_timer(h, timer)) {
+    timer->arm(clock().now() + (renew ? ttl / 3 : ttl));
   } else {
     timer->unpin();
   }

@@ -53,6 +53,7 @@ class LocalEngine final : public Engine {
  private:
   class Request;
   void lease_used();
+  void start_lease_timer(Handle h, std::shared_ptr<Runtime> runtime, bool renew, Nanos ttl);
   void watch_lease(const Grant &grant, const AcquireParams &params, bool global);
 
   std::shared_ptr<LockTable> table_;

@@ -60,8 +60,11 @@ class LockTable {
   Status update(const void *instance, Handle h, Bytes value);
   // A lease timer's turn: renews, or ends what is overdue. Returns when to come again; kNever: not at all.
   Nanos tend_lease(Handle h, Nanos now);
-  // Gives a just acquired lock its timer; false: the lock is gone already.
+  // Gives a lock its timer; false: the lock is gone already, or has one.
   bool attach_timer(Handle h, LeaseTimer *timer);
+  // Whether a lock that was just given a lease needs a timer that it has not; then also on which runtime
+  // (nullptr: any) and whether it renews.
+  bool wants_timer(Handle h, std::shared_ptr<Runtime> &runtime, bool &renew);
   uint64_t sweep();
   // Ends every overdue lock; returns the earliest end of the others.
   Nanos end_all_overdue(Nanos now, uint64_t &ended);
@@ -141,7 +144,7 @@ class LockTable {
   void nudge(Waiter &waiter, Deferred &deferred);
   void nudge_head(Shard &shard, uint32_t index, Deferred &deferred);
   void finish(Waiter &waiter, Status status, Deferred &deferred);
-  void end_watches(Entry &entry, Waiter::Kind kind, Handle watched, Status status, Deferred &deferred);
+  void end_watches(WaitQueue &queue, Waiter::Kind kind, Handle watched, Status status, Deferred &deferred);
   void drop_idle_entry(Shard &shard, uint32_t index);
 
   // compound.cpp
@@ -191,6 +194,7 @@ class LockTable {
   Nanos tend_deadlock(Waiter &waiter, Nanos now);
   Status begin_watching_key(Waiter &waiter, Bytes key);
   Status begin_watching_lock(Waiter &waiter);
+  Status begin_watching_global(Waiter &waiter);
   bool end_wait(Waiter &waiter, Status status, Deferred &deferred);
 
   // global_lock.cpp
@@ -224,7 +228,7 @@ class LockTable {
   Status release_global(const Owner &instance, Handle h, Deferred &deferred);
   void reap_global(Record &record);
   bool end_global_if_overdue(Nanos now);
-  Nanos tend_global(const Waiter &waiter, Nanos now);
+  Nanos tend_global(const Waiter &waiter, Nanos now, Deferred &deferred);
 
   // leases.cpp
   HoldView view_record(const Record &record, Nanos now);
@@ -238,7 +242,7 @@ class LockTable {
   enum class Waits : uint8_t { ForLocks, AlsoWatches };
   void end_waits_of_entry(Shard &shard, uint32_t index, const Whom &whom, Waits which, Status status,
                           Deferred &deferred);
-  void end_global_waits(const Whom &whom, Status status);
+  void end_global_waits(const Whom &whom, Waits which, Status status);
   template <typename Visit>
   void for_each_entry(Visit visit);
 

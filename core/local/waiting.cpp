@@ -139,7 +139,7 @@ void LockTable::attempt_thin(Waiter &waiter, Deferred &deferred) {
     waiter.grant.token = token;
     waiter.grant.hold_count = 1;
     waiter.grant.remaining = params.ttl;
-    if (entry.queue != nullptr) end_watches(entry, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);
+    if (entry.queue != nullptr) end_watches(*entry.queue, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);
     return finish(waiter, Status::OK, deferred);
   }
   if (params.tries_once()) return finish(waiter, Status::BUSY, deferred);
@@ -310,7 +310,7 @@ Nanos LockTable::tend(Waiter &waiter, Nanos now, Deferred &deferred) {
   Nanos next = std::min(waiter.wait_until, waiter.retries.next_at());
   const uint32_t where = waiter.where.load();
   if (where == Waiter::kNowhere) return next;
-  next = std::min(next, where == Waiter::kGlobalQueue ? tend_global(waiter, now)
+  next = std::min(next, where == Waiter::kGlobalQueue ? tend_global(waiter, now, deferred)
                                                       : tend_in_queue(waiter, where, now, deferred));
   if (!waiter.owner->named() || !options_.deadlock_detection) return next;
   return std::min(next, tend_deadlock(waiter, now));
@@ -409,23 +409,27 @@ Status LockTable::begin_watching_key(Waiter &waiter, Bytes key) {
 }
 
 Status LockTable::begin_watching_lock(Waiter &waiter) {
-  Deferred deferred(*this);
   const HoldView seen = view(waiter.owner->instance(), waiter.watched);
   if (seen.status != Status::OK) return seen.status;
   if (waiter.params->wait == 0) return Status::TIMEOUT;
   uint32_t shard_number = handle::shard(waiter.watched);
   uint32_t index = handle::index(waiter.watched);
   if (handle::is_compound(waiter.watched)) {
-    const std::lock_guard lock(shards_[shard_number].mutex);
+    Deferred deferred(*this);
+    std::unique_lock lock(shards_[shard_number].mutex);
     const Record *record = shards_[shard_number].record(waiter.watched);
     if (record == nullptr) return Status::NOT_HELD;
-    if (record->global) return Status::UNSUPPORTED;
+    if (record->global) {
+      lock.unlock();  // comes after the global lock's
+      return begin_watching_global(waiter);
+    }
     // Any key of it would do; one in the home shard can be looked at under the lock that is held.
     const KeyRef *ref = std::find_if(record->refs, record->refs + record->key_count,
                                      [&](const KeyRef &r) { return r.shard == shard_number; });
     if (ref->state != KeyRef::State::Held) return Status::LOST;
     return enqueue(waiter, shards_[shard_number], ref->index, deferred);
   }
+  Deferred deferred(*this);
   Shard &shard = shards_[shard_number];
   const std::lock_guard lock(shard.mutex);
   if (shard.entry(index).handle != waiter.watched || !shard.entry(index).held()) return Status::LOST;

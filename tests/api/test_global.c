@@ -63,7 +63,7 @@ static void a_waiting_global_lock_is_served_when_the_last_key_goes(void **state)
   assert_ok(liblock_release(context, b, NULL));
   liblock_result result;
   assert_ok(worker_join(global, NULL, &result));
-  assert_true(result.token != 0);
+  assert_true((result.flags & LIBLOCK_RESULT_WAITED) != 0);
   assert_status(LIBLOCK_BUSY, probe(context, "a"));
 }
 
@@ -77,6 +77,17 @@ static void a_global_lock_queued_behind_another_says_that_it_waited(void **state
   assert_ok(worker_join(second, NULL, &result));
   assert_true((result.flags & LIBLOCK_RESULT_WAITED) != 0);
   assert_true(result.token != 0);
+}
+
+static void the_end_of_a_global_lock_can_be_waited_for(void **state) {
+  const liblock_acquire_options brief = with_ttl(100);
+  liblock_lock lock = 0;
+  assert_ok(liblock_acquire_global(*state, NULL, &lock, NULL));
+  assert_status(LIBLOCK_TIMEOUT, liblock_wait_lost(*state, lock, 5, NULL));
+  assert_ok(liblock_release(*state, lock, NULL));
+  assert_status(LIBLOCK_NOT_HELD, liblock_wait_lost(*state, lock, 5, NULL));
+  assert_ok(liblock_acquire_global(*state, &brief, &lock, NULL));
+  assert_status(LIBLOCK_LOST, liblock_wait_lost(*state, lock, GENEROUS_MS, NULL));
 }
 
 static void keyed_requests_queue_behind_a_waiting_global_lock(void **state) {
@@ -225,6 +236,20 @@ static void a_global_lease_ends_and_the_next_takes_over(void **state) {
   assert_status(LIBLOCK_BUSY, probe(*state, "a"));
 }
 
+static void a_global_lock_given_its_lease_later_ends_and_wakes_who_waits(void **state) {
+  liblock_context *context = *state;
+  const liblock_lock global = take_global(context);
+  worker *keyed = worker_acquires(context, "a", NULL);
+  worker *other = worker_acquires_global(context, NULL);
+  await_waiters(context, 2);
+  assert_ok(liblock_extend(context, global, 20, LIBLOCK_EXTEND_SET, NULL));
+  liblock_lock lock = 0;
+  assert_ok(worker_join(keyed, &lock, NULL));
+  assert_ok(liblock_release(context, lock, NULL));
+  assert_ok(worker_join(other, NULL, NULL));
+  assert_status(LIBLOCK_LOST, liblock_release(context, global, NULL));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_held_global_lock_excludes_every_key),
@@ -232,6 +257,7 @@ int main(void) {
       fresh(a_held_global_lock_excludes_locks_on_many_keys),
       fresh(a_waiting_global_lock_is_served_when_the_last_key_goes),
       fresh(a_global_lock_queued_behind_another_says_that_it_waited),
+      fresh(the_end_of_a_global_lock_can_be_waited_for),
       fresh(keyed_requests_queue_behind_a_waiting_global_lock),
       fresh(an_owner_that_holds_a_key_is_let_pass_by_a_waiting_global_lock),
       fresh(a_global_wait_that_times_out_lets_the_keyed_requests_go),
@@ -240,6 +266,7 @@ int main(void) {
       fresh(the_token_of_a_global_lock_is_larger_than_every_earlier_one),
       fresh(a_global_lock_finds_overdue_keys_by_itself),
       fresh(a_global_lease_ends_and_the_next_takes_over),
+      fresh(a_global_lock_given_its_lease_later_ends_and_wakes_who_waits),
   };
   return cmocka_run_group_tests_name("global lock", tests, NULL, NULL);
 }

@@ -84,6 +84,19 @@ static void on_lost_comes_once_when_the_lease_ends(void **state) {
   recorder_free(r);
 }
 
+static void on_lost_comes_for_a_lock_that_was_given_its_lease_later(void **state) {
+  recorder *r = recorder_new(*state, false);
+  liblock_acquire_options options = acquire_options();
+  options.on_lost = recorder_callback;
+  options.on_lost_user_data = recorder_slot(r, 1);
+  const liblock_lock lock = take_with(*state, "k", &options);
+  assert_ok(liblock_extend(*state, lock, 20, LIBLOCK_EXTEND_SET, NULL));
+  assert_true(recorder_await(r, 1));
+  assert_true(recorder_at(r, 0).completion.lock == lock);
+  assert_status(LIBLOCK_LOST, liblock_release(*state, lock, NULL));
+  recorder_free(r);
+}
+
 static void on_lost_comes_once_when_an_administrator_takes_the_lock_away(void **state) {
   recorder *r = recorder_new(*state, false);
   liblock_acquire_options options = acquire_options();
@@ -193,6 +206,7 @@ int main(void) {
       fresh(a_released_lock_is_renewed_no_more),
       fresh(max_hold_ends_a_lease_that_is_renewed),
       fresh(on_lost_comes_once_when_the_lease_ends),
+      fresh(on_lost_comes_for_a_lock_that_was_given_its_lease_later),
       fresh(on_lost_comes_once_when_an_administrator_takes_the_lock_away),
       fresh(a_loss_is_known_to_is_held_before_on_lost_comes),
       fresh(on_lost_never_comes_for_a_lock_that_was_released),
