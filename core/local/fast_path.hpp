@@ -8,10 +8,12 @@
 
 namespace liblock {
 
-inline bool LockTable::try_thin(LocalOwner &owner, Bytes key, Nanos ttl, FastGrant &grant) {
+[[gnu::always_inline]] inline bool LockTable::try_thin(LocalOwner &owner, Bytes key, Nanos ttl,
+                                                       FastGrant &grant) {
   const Position at = position_of(key);
-  const Nanos deadline = deadline_after(ttl);
   Shard &shard = shards_[at.shard];
+  shard.prefetch_insert(&first_chunks_[at.shard]);
+  const Nanos deadline = deadline_after(ttl);
   const std::lock_guard lock(shard.mutex);
   if (shard.gated || owner.closed.load(std::memory_order_relaxed) || shard.credit == 0) return false;
   // Whoever finds the key in the table goes the long way: it is held, or others wait for it.
@@ -33,7 +35,7 @@ inline bool LockTable::try_thin(LocalOwner &owner, Bytes key, Nanos ttl, FastGra
 }
 
 // False: somebody else is interested, or something is out of the ordinary; nothing has changed.
-inline bool LockTable::try_release_thin(const void *instance, Handle h) {
+[[gnu::always_inline]] inline bool LockTable::try_release_thin(const void *instance, Handle h) {
   if (handle::is_compound(h)) return false;
   Shard &shard = shards_[handle::shard(h)];
   const uint32_t index = handle::index(h);

@@ -11,10 +11,11 @@ LockTable::LockTable(const TableOptions &options, Clock clock, uint64_t first_to
       clock_(clock),
       random_(seed),
       hash_seed_(random_.next()),
+      first_chunks_(std::make_unique_for_overwrite<Chunk[]>(kShards)),
       shards_(std::make_unique<Shard[]>(kShards)),
       credit_pool_(options.locks_max) {
   for (uint32_t i = 0; i < kShards; ++i) {
-    shards_[i].init(i, &random_);
+    shards_[i].init(i, &random_, &first_chunks_[i]);
     shards_[i].raise_token(first_token);
   }
 }

@@ -261,6 +261,9 @@ class LockTable {
   const Clock clock_;
   Random random_;
   const uint64_t hash_seed_;
+  // One block, so that the lines of a shard with few keys are found without reading the shard. Pages that no
+  // shard uses are never touched.
+  std::unique_ptr<Chunk[]> first_chunks_;
   std::unique_ptr<Shard[]> shards_;
   Global global_;
   std::atomic<int64_t> credit_pool_;

@@ -8,22 +8,21 @@
 
 namespace liblock {
 
-namespace {
-constexpr uint32_t kFirstSlots = 16;
-}
-
 Shard::~Shard() {
   for (Chunk *chunk : chunk_store_) {
     for (Entry &entry : chunk->entries) delete entry.queue;
-    delete chunk;
+    if (chunk != first_chunk_) delete chunk;
   }
   for (Record *record : record_slots_) delete record;
   while (free_queues_ != nullptr) delete std::exchange(free_queues_, free_queues_->next_free);
 }
 
-void Shard::init(uint32_t number, Random *random) {
+void Shard::init(uint32_t number, Random *random, Chunk *first) {
   number_ = number;
   random_ = random;
+  for (Slot &slot : first_slots_) slot = {0, kNoEntry};
+  if (first == nullptr) own_first_chunk_.reset(new Chunk);
+  first_chunk_ = first != nullptr ? first : own_first_chunk_.get();
 }
 
 uint32_t Shard::insert_slow(uint32_t hash, Bytes key) {
@@ -33,19 +32,21 @@ uint32_t Shard::insert_slow(uint32_t hash, Bytes key) {
 }
 
 void Shard::grow_index() {
-  std::vector<Slot> larger(slots_ == no_slots_ ? kFirstSlots : slot_store_.size() * 2, Slot{0, kNoEntry});
-  slot_store_.swap(larger);
-  slots_ = slot_store_.data();
-  mask_ = static_cast<uint32_t>(slot_store_.size() - 1);
-  for (const Slot slot : larger) {
-    if (slot.index != kNoEntry) place(slot);
+  const Slot *old = slots_;
+  const uint32_t old_count = mask_ + 1;
+  std::vector<Slot> larger(old_count * (old_count == kFirstSlots ? 4 : 2), Slot{0, kNoEntry});
+  slots_ = larger.data();
+  mask_ = static_cast<uint32_t>(larger.size() - 1);
+  for (uint32_t i = 0; i < old_count; ++i) {
+    if (old[i].index != kNoEntry) place(old[i]);
   }
+  slot_store_.swap(larger);
 }
 
 void Shard::grow_entries() {
   if (entries_end_ + kEntriesPerChunk > handle::kIndexMax) throw std::bad_alloc();
   chunk_store_.reserve(chunk_store_.size() + 1);
-  auto *chunk = new Chunk;
+  auto *chunk = entries_end_ == 0 ? first_chunk_ : new Chunk;
   chunk_store_.push_back(chunk);
   chunks_ = chunk_store_.data();
   for (uint32_t i = kEntriesPerChunk; i-- > 0;) {

@@ -28,7 +28,8 @@ class alignas(64) Shard {
   ~Shard();
   Shard(const Shard &) = delete;
   Shard &operator=(const Shard &) = delete;
-  void init(uint32_t number, Random *random);
+  // first: memory for the first chunk, which outlives the shard; nullptr: the shard makes its own.
+  void init(uint32_t number, Random *random, Chunk *first = nullptr);
 
   // kNoEntry when the key has none.
   uint32_t find(uint32_t hash, Bytes key) const {
@@ -64,14 +65,18 @@ class alignas(64) Shard {
     gone.hash = free_entry_;
     free_entry_ = index;
   }
-  Chunk &chunk_of(uint32_t index) { return *chunks_[index / kEntriesPerChunk]; }
-  Entry &entry(uint32_t index) {
-    return chunks_[index / kEntriesPerChunk]->entries[index % kEntriesPerChunk];
-  }
-  Nanos &deadline(uint32_t index) {
-    return chunks_[index / kEntriesPerChunk]->deadlines[index % kEntriesPerChunk];
-  }
+  Chunk &chunk_of(uint32_t index) { return *chunk_at(index); }
+  Entry &entry(uint32_t index) { return chunk_at(index)->entries[index % kEntriesPerChunk]; }
+  Nanos &deadline(uint32_t index) { return chunk_at(index)->deadlines[index % kEntriesPerChunk]; }
   uint32_t entries_end() const { return entries_end_; }
+  // Without the lock. The lines that an insert is about to write, as far as their addresses are known before
+  // the shard's own line has come: all of them while few keys are held. `first` as in init().
+  void prefetch_insert(Chunk *first) {
+    prefetch_for_write(&mutex);
+    prefetch_for_write(first_slots_);
+    prefetch_for_write(&first->entries[0]);
+    prefetch_for_write(&first->deadlines[0]);
+  }
   uint32_t number() const { return number_; }
 
   // The entry's queue, made where it has none. Throws std::bad_alloc.
@@ -116,7 +121,7 @@ class alignas(64) Shard {
   uint64_t last_token() const { return token_; }
   void check_invariants();
 
-  // From here to token_: the one cache line that every pair of acquire and release touches.
+  // From here to chunks_: the cache line that every pair of acquire and release touches first.
   SpinLock mutex;
   bool gated = false;   // the global lock is held or asked for: only the let-pass rule grants
   uint32_t held = 0;    // entries with a holder
@@ -130,15 +135,18 @@ class alignas(64) Shard {
   };
   static constexpr size_t kLostMax = 4'096;
 
+  static constexpr uint32_t kFirstSlots = 4;
   static constexpr size_t kInlineKey = sizeof(Entry::inline_key);
-  static inline Slot no_slots_[1] = {{0, kNoEntry}};  // what an empty shard looks into; never written
 
   // Slots that may be used before the index grows: three quarters.
   uint32_t room() const { return (mask_ + 1) - (mask_ >> 2) - 1; }
 
   bool is_key_of(uint32_t index, Bytes key) const {
-    const Entry &entry = chunks_[index / kEntriesPerChunk]->entries[index % kEntriesPerChunk];
+    const Entry &entry = chunk_at(index)->entries[index % kEntriesPerChunk];
     return entry.key_size == key.size() && std::memcmp(entry.key().data(), key.data(), key.size()) == 0;
+  }
+  Chunk *chunk_at(uint32_t index) const {
+    return index < kEntriesPerChunk ? first_chunk_ : chunks_[index / kEntriesPerChunk];
   }
   uint32_t insert_slow(uint32_t hash, Bytes key);
   // copied: the key's bytes in the key store, when they do not fit into the entry. Nothing here fails.
@@ -166,13 +174,16 @@ class alignas(64) Shard {
   void grow_index();
   void grow_entries();
 
-  uint32_t mask_ = 0;
+  uint64_t token_ = 0;
+  uint32_t mask_ = kFirstSlots - 1;
   uint32_t used_ = 0;
   uint32_t free_entry_ = kNoEntry;
   uint32_t entries_end_ = 0;
-  Slot *slots_ = no_slots_;
+  Slot *slots_ = first_slots_;
+  // The second line, whose address is known before the first has come.
   Chunk **chunks_ = nullptr;
-  uint64_t token_ = 0;
+  Chunk *first_chunk_ = nullptr;
+  Slot first_slots_[kFirstSlots];
 
  public:
   ShardCounters counters;
@@ -180,6 +191,7 @@ class alignas(64) Shard {
  private:
   std::vector<Slot> slot_store_;
   std::vector<Chunk *> chunk_store_;
+  std::unique_ptr<Chunk> own_first_chunk_;
   KeyStore keys_;
   WaitQueue *free_queues_ = nullptr;
   std::vector<Record *> record_slots_;  // by index of the handle; nullptr: free or retired
