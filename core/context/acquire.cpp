@@ -44,63 +44,102 @@ void single_attempt(AcquireParams &params) {
 
 }  // namespace
 
-// The call's own reference goes when its end was delivered; until then it also keeps the context.
+// The call's own reference goes when its end was delivered. Its memory is the request table's, which keeps
+// the context until it has it back.
 class ContextRequest final : public PendingCall, public Notice {
  public:
-  ContextRequest(std::shared_ptr<Context> context, std::shared_ptr<Owner> owner, liblock_callback callback,
-                 void *user_data, std::shared_ptr<Completions> completions, const AcquireParams &params,
-                 std::shared_ptr<Runtime> runtime)
-      : context_(std::move(context)),
+  // shared: parameters that outlive the call; nullptr: it keeps a copy of `params`.
+  ContextRequest(Context &context, std::shared_ptr<Owner> owner, liblock_callback callback, void *user_data,
+                 std::shared_ptr<Completions> completions, const AcquireParams *shared,
+                 AcquireParams &&params)
+      : context_(context),
         owner_(std::move(owner)),
-        runtime_(std::move(runtime)),
+        runtime_(*context.runtime()),
         completions_(std::move(completions)),
         callback_(callback),
-        min_remaining_(params.min_remaining),
-        began_at_(context_->engine().clock().now()) {
-    completion_.struct_size = sizeof completion_;
-    completion_.kind = LIBLOCK_KIND_ACQUIRE;
-    completion_.user_data = user_data;
+        user_data_(user_data),
+        began_at_(context_.engine().clock().now()),
+        params_(shared) {
+    if (shared == nullptr) params_ = new (own_params_) AcquireParams(std::move(params));
   }
 
   liblock_request id = 0;
+  const AcquireParams &params() const { return *params_; }
 
   void ended(const Grant &grant) override {
-    Engine &engine = context_->engine();
-    const Status status =
-        grant.status == Status::OK ? undo_if_late(engine, grant, min_remaining_) : grant.status;
-    context_->requests().remove(id);
-    completion_.request = id;
-    completion_.status = static_cast<liblock_status>(status);
-    completion_.message = status_text(completion_.status);
-    completion_.remaining_ms = -1;
-    completion_.waited_ms = (engine.clock().now() - began_at_) / kMillisecond;
-    if (status == Status::OK) {
-      completion_.lock = grant.handle;
-      completion_.token = grant.token;
-      if (grant.remaining != kNever) completion_.remaining_ms = ms_from_nanos(grant.remaining);
-    }
+    Engine &engine = context_.engine();
+    status_ = grant.status == Status::OK ? undo_if_late(engine, grant, params_->min_remaining) : grant.status;
+    set_over();
+    // A hand-off needs the time for nothing else, and the coarse clock costs a tenth.
+    const Nanos ended_at = status_ == Status::OK ? engine.clock().coarse() : engine.clock().now();
+    waited_ = std::max<Nanos>(0, ended_at - began_at_);
+    grant_ = &grant;
     if (completions_ == nullptr) {
-      runtime_->post(this);
+      runtime_.post(this);
       return;
     }
-    if (!completions_->put_reserved(completion_) && status == Status::OK) {
+    if (!completions_->put_reserved(completion()) && status_ == Status::OK) {
       const Status released = engine.release(grant.handle);  // nobody will ever read of it
       static_cast<void>(released);
     }
-    unpin();
+    delivered();
   }
-  void deliver() override { callback_(&completion_, completion_.user_data); }
-  void dispose() override { unpin(); }
+  void deliver() override {
+    context_.requests().begin_delivery();
+    const liblock_completion end = completion();
+    callback_(&end, user_data_);
+  }
+  void dispose() override { delivered(); }
+  void gone() override {
+    Context &context = context_;
+    this->~ContextRequest();
+    context.requests().give_back_memory(this);
+  }
 
  private:
-  const std::shared_ptr<Context> context_;
-  const std::shared_ptr<Owner> owner_;
-  const std::shared_ptr<Runtime> runtime_;
-  const std::shared_ptr<Completions> completions_;
+  ~ContextRequest() {
+    if (static_cast<const void *>(params_) == own_params_) params_->~AcquireParams();
+  }
+  liblock_completion completion() const {
+    liblock_completion end{};
+    end.struct_size = sizeof end;
+    end.kind = LIBLOCK_KIND_ACQUIRE;
+    end.status = static_cast<liblock_status>(status_);
+    end.request = id;
+    end.remaining_ms = -1;
+    end.waited_ms = waited_ / kMillisecond;
+    end.user_data = user_data_;
+    end.message = status_text(end.status);
+    if (status_ == Status::OK) {
+      end.lock = grant_->handle;
+      end.token = grant_->token;
+      if (grant_->remaining != kNever) end.remaining_ms = ms_from_nanos(grant_->remaining);
+    }
+    return end;
+  }
+  void delivered() {
+    const std::shared_ptr<Owner> owner = std::move(owner_);  // may end here, but not under a spin lock
+    const std::shared_ptr<Completions> completions = std::move(completions_);
+    const bool destroyed = context_.requests().remove(id, [this] {
+      this->~ContextRequest();
+      return static_cast<void *>(this);
+    });
+    if (!destroyed) unpin();
+  }
+
+  Context &context_;
+  std::shared_ptr<Owner> owner_;
+  Runtime &runtime_;  // the context's
+  std::shared_ptr<Completions> completions_;
   const liblock_callback callback_;
-  const Nanos min_remaining_;
+  void *const user_data_;
   const Nanos began_at_;
-  liblock_completion completion_{};
+  // How it ended, written before it is posted.
+  Status status_ = Status::INTERNAL;
+  Nanos waited_ = 0;
+  const Grant *grant_ = nullptr;  // the engine's side, which lives until it was delivered
+  const AcquireParams *params_;
+  alignas(AcquireParams) std::byte own_params_[sizeof(AcquireParams)];  // last: mostly not touched
 };
 
 std::shared_ptr<Owner> Context::thread_owner() { return owner_of_this_thread(*this); }
@@ -172,21 +211,36 @@ Status Context::submit(std::span<const Bytes> keys, const liblock_acquire_option
   if (const Status status = prepare(options, params, owner, message); status != Status::OK) return status;
   auto completions = std::static_pointer_cast<Completions>(params.losses);
   if ((callback != nullptr) == (completions != nullptr)) return Status::INVALID_ARGUMENT;
-  const std::shared_ptr<Runtime> where = runtime();
-  params.runtime = where;
   if (completions != nullptr) {
     if (const Status status = completions->reserve(); status != Status::OK) return status;
   }
   Owner &holder = owner != nullptr ? *owner : engine_->unnamed_owner();
-  auto *call = new ContextRequest(shared_from_this(), owner, callback, user_data, completions, params, where);
-  call->id = requests_.add(*call);
-  if (call->id == 0) {
+  Status refused = Status::NO_MEMORY;
+  try {
+    const AcquireParams *shared = shared_params_.of(options != nullptr ? *options : kAcquireDefaults, params);
+    void *memory = requests_.take_memory(sizeof(ContextRequest), shared_from_this());
+    auto *call = new (memory)
+        ContextRequest(*this, owner, callback, user_data, completions, shared, std::move(params));
+    refused = begin(*call, holder, keys, request);
+    if (refused == Status::OK) return Status::OK;
     call->unpin();
-    if (completions != nullptr) completions->unreserve();
-    return Status::LIMIT;
+  } catch (const std::bad_alloc &) {
+    // Nothing has begun.
   }
-  *request = call->id;
-  engine_->submit(*call, holder, keys, std::move(params), where);
+  if (completions != nullptr) completions->unreserve();
+  return refused;
+}
+
+Status Context::begin(ContextRequest &call, Owner &holder, std::span<const Bytes> keys,
+                      liblock_request *request) {
+  try {
+    call.id = requests_.add(call);
+  } catch (const std::bad_alloc &) {
+    return Status::NO_MEMORY;
+  }
+  if (call.id == 0) return Status::LIMIT;
+  *request = call.id;
+  engine_->submit(call, holder, keys, call.params(), runtime());
   return Status::OK;
 }
 

@@ -16,6 +16,7 @@
 #include "context/completions.hpp"
 #include "context/options.hpp"
 #include "context/request_table.hpp"
+#include "context/shared_params.hpp"
 #include "engine/engine.hpp"
 #include "runtime/loop_runtime.hpp"
 
@@ -102,6 +103,8 @@ class Context : public std::enable_shared_from_this<Context> {
 
  private:
   friend class ContextRequest;
+  Status begin(class ContextRequest &call, Owner &holder, std::span<const Bytes> keys,
+               liblock_request *request);
   Status read_usual(const liblock_acquire_options *options, bool try_once, Nanos &ttl) const;
   void stop_waiting();
   void end_everything();
@@ -114,6 +117,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::atomic<State> state_{State::Open};
   std::unique_ptr<Engine> engine_;
   RequestTable requests_;
+  SharedParams shared_params_;
   std::shared_ptr<LoopRuntime> loop_;  // the caller's loop, else null
   std::atomic<uint64_t> waiting_{0};
   std::mutex mutex_;  // guards completions_, and waiting for waiting_ == 0

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The 64-bit names of pending asynchronous calls: generation 32 | index 32, starting at a random generation,
-// so that an ended or forged request is refused. A slot whose generations are used up is retired.
+// The 64-bit names of pending asynchronous calls (generation 32 | index 32, starting at a random generation,
+// so that an ended or forged request is refused; a slot whose generations are used up is retired), and their
+// memory, which is kept for the next ones.
 #pragma once
 
+#include <memory>
 #include <mutex>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
+#include "base/spin_lock.hpp"
 #include "engine/pending_call.hpp"
 
 namespace liblock {
@@ -14,54 +19,88 @@ namespace liblock {
 class RequestTable {
  public:
   RequestTable(size_t requests_max, Random &random) : requests_max_(requests_max), random_(random) {}
-
-  // 0 when requests_max are pending. The table keeps no reference: remove() comes before the call's last one
-  // goes.
-  liblock_request add(PendingCall &call) {
-    const std::lock_guard lock(mutex_);
-    if (pending_ >= requests_max_) return 0;
-    if (free_.empty()) {
-      free_.reserve(slots_.size() + 1);
-      slots_.push_back({nullptr, 1 + static_cast<uint32_t>(random_.next() % (UINT32_MAX / 2))});
-      free_.push_back(static_cast<uint32_t>(slots_.size() - 1));
-    }
-    const uint32_t index = free_.back();
-    free_.pop_back();
-    slots_[index].call = &call;
-    ++pending_;
-    return id_of(index);
+  ~RequestTable() {
+    while (kept_ != nullptr) free_memory(take_kept());
   }
-  void remove(liblock_request id) {
-    const std::lock_guard lock(mutex_);
-    const auto index = static_cast<uint32_t>(id);
-    slots_[index].call = nullptr;
-    --pending_;
-    if (++slots_[index].generation != UINT32_MAX) free_.push_back(index);
+  RequestTable(const RequestTable &) = delete;
+  RequestTable &operator=(const RequestTable &) = delete;
+
+  // Memory for a call; all calls of a table have the same size. While any is out, keeper is kept. Throws
+  // std::bad_alloc.
+  void *take_memory(size_t size, const std::shared_ptr<void> &keeper);
+  // May drop the keeper.
+  void give_back_memory(void *memory);
+
+  // 0 when requests_max are pending. The table keeps no reference to the call: it is removed before its last
+  // one goes. Throws std::bad_alloc.
+  liblock_request add(PendingCall &call);
+  // The call's end is about to be delivered, and it will be removed afterwards: it counts no longer. One
+  // thread delivers the callbacks of a context.
+  void begin_delivery() { delivering_.store(true, std::memory_order_relaxed); }
+  // When nobody else refers to the call, its engine's side is destroyed, then `destroy` ends the rest and
+  // returns the memory, all under one lock: they must not block. False: somebody does, and the caller's
+  // reference is still there.
+  template <typename Destroy>
+  bool remove(liblock_request id, Destroy destroy) {
+    std::shared_ptr<void> keeper;
+    void *surplus;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto index = static_cast<uint32_t>(id);
+      PendingCall &call = *std::exchange(slots_[index].call, nullptr);
+      --pending_;
+      delivering_.store(false, std::memory_order_relaxed);
+      if (++slots_[index].generation != UINT32_MAX) free_.push_back(index);  // has room: see add()
+      if (!call.is_sole() || !call.engine_part->destroy_if_sole()) return false;
+      surplus = take_back(destroy(), keeper);
+    }
+    free_memory(surplus);
+    return true;
   }
   // With a reference for the caller; nullptr: it has ended or never was.
-  PendingCall *find(liblock_request id) {
-    const std::lock_guard lock(mutex_);
-    const auto index = static_cast<uint32_t>(id);
-    if (index >= slots_.size() || slots_[index].call == nullptr || id_of(index) != id) return nullptr;
-    slots_[index].call->pin();
-    return slots_[index].call;
-  }
+  PendingCall *find(liblock_request id);
 
  private:
   struct Slot {
     PendingCall *call;
     uint32_t generation;
   };
+  struct Kept {
+    Kept *next;
+  };
+  static constexpr size_t kKeptMax = 16'384;
+  static constexpr std::align_val_t kAlignment{alignof(PendingCall)};
+
+  // With mutex_. Returns what is to be freed without it.
+  void *take_back(void *memory, std::shared_ptr<void> &keeper) {
+    if (--out_ == 0) keeper.swap(keeper_);
+    if (kept_count_ == kKeptMax) return memory;
+    ++kept_count_;
+    kept_ = new (memory) Kept{kept_};
+    return nullptr;
+  }
+  void *take_kept() {
+    --kept_count_;
+    return std::exchange(kept_, kept_->next);
+  }
+  static void free_memory(void *memory) {
+    if (memory != nullptr) ::operator delete(memory, kAlignment);
+  }
   liblock_request id_of(uint32_t index) const {
     return static_cast<uint64_t>(slots_[index].generation) << 32 | index;
   }
 
   const size_t requests_max_;
   Random &random_;
-  std::mutex mutex_;
-  std::vector<Slot> slots_;  // guarded by mutex_, as all below
-  std::vector<uint32_t> free_;
+  SpinLock mutex_;
+  std::vector<Slot> slots_;     // guarded by mutex_, as all below
+  std::vector<uint32_t> free_;  // has room for all of slots_
   size_t pending_ = 0;
+  std::atomic<bool> delivering_{false};  // set without mutex_, by the one thread that delivers
+  size_t out_ = 0;                       // calls whose memory is in use
+  std::shared_ptr<void> keeper_;         // set while out_ > 0
+  Kept *kept_ = nullptr;
+  size_t kept_count_ = 0;
 };
 
 }  // namespace liblock

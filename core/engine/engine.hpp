@@ -37,8 +37,9 @@ class Engine {
   virtual bool try_fast_many(std::span<const Bytes> keys, Nanos ttl, FastGrant &grant) = 0;
   // keys empty: the global lock. Waits as the parameters say.
   virtual Grant acquire(Owner &owner, std::span<const Bytes> keys, const AcquireParams &params) = 0;
-  virtual void submit(PendingCall &call, Owner &owner, std::span<const Bytes> keys, AcquireParams params,
-                      std::shared_ptr<class Runtime> runtime) = 0;
+  // Builds its side in the call's room; never throws. The parameters outlive the call.
+  virtual void submit(PendingCall &call, Owner &owner, std::span<const Bytes> keys,
+                      const AcquireParams &params, const std::shared_ptr<class Runtime> &runtime) = 0;
   // Asks; the call still ends by ended().
   virtual void cancel(PendingCall &call) = 0;
 

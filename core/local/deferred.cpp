@@ -6,6 +6,7 @@
 namespace liblock {
 
 void Deferred::nudge(LocalRequest *request) {
+  if (!request->timer_expected()) request->expect_timer(table_.shared_from_this());
   if (request->nudge_pending.exchange(true)) return;  // another thread is about to arm it
   request->pin();
   request->next_nudged = nudged_;

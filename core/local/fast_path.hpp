@@ -34,16 +34,14 @@ namespace liblock {
   return true;
 }
 
-// False: somebody else is interested, or something is out of the ordinary; nothing has changed.
-[[gnu::always_inline]] inline bool LockTable::try_release_thin(const void *instance, Handle h) {
-  if (handle::is_compound(h)) return false;
-  Shard &shard = shards_[handle::shard(h)];
+// True: done. False: somebody else is interested, or something is out of the ordinary; nothing has changed.
+[[gnu::always_inline]] inline bool LockTable::release_simple(Shard &shard, const Owner &instance, Handle h) {
   const uint32_t index = handle::index(h);
-  const std::lock_guard lock(shard.mutex);
   if (index >= shard.entries_end()) return false;
   Chunk &chunk = shard.chunk_of(index);
   Entry &entry = chunk.entries[index % kEntriesPerChunk];
-  if (entry.handle != h || !entry.held() || entry.refs != nullptr || entry.owner->instance() != instance)
+  if (entry.handle != h || !entry.held() || entry.refs != nullptr ||
+      entry.owner->instance() != instance.instance())
     return false;
   if (entry.queue != nullptr || shard.gated || entry.has_value) return false;
   Nanos &deadline = chunk.deadlines[index % kEntriesPerChunk];
@@ -55,6 +53,15 @@ namespace liblock {
   ++shard.credit;
   shard.erase(index, entry);
   return true;
+}
+
+[[gnu::always_inline]] inline Status LockTable::release(const Owner &instance, Handle h) {
+  if (handle::is_compound(h)) return release_record(instance, h);
+  Shard &shard = shards_[handle::shard(h)];
+  shard.mutex.lock();
+  if (!release_simple(shard, instance, h)) return release_locked(shard, instance, h);
+  shard.mutex.unlock();
+  return Status::OK;
 }
 
 }  // namespace liblock

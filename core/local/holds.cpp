@@ -43,6 +43,13 @@ void LockTable::reclaim_credit() {
   }
 }
 
+void LockTable::leave_queue(Waiter &waiter, Shard &shard) {
+  shard.entry(waiter.index).queue->remove(waiter);
+  waiter.where.store(Waiter::kNowhere, std::memory_order_release);
+  if (waiter.record != nullptr) waiter.record->queued = nullptr;
+  ++shard.counters.waits_left;
+}
+
 // The caller has a credit in hand (take_credit).
 void LockTable::begin_hold(Shard &shard, uint32_t index, LocalOwner &owner, Nanos deadline, uint64_t token) {
   Entry &entry = shard.entry(index);
@@ -65,7 +72,7 @@ void LockTable::end_hold(Shard &shard, uint32_t index, EndReason reason, bool th
   if (thin) {
     if (reason != EndReason::Released) shard.remember_lost(entry.handle);
     if (entry.has_value) shard.drop_value(entry);
-    entry.handle = handle::next(entry.handle);
+    entry.handle = handle::next_in_place(entry.handle);
   }
   entry.owner = nullptr;
   shard.deadline(index) = kNever;
@@ -245,6 +252,76 @@ void LockTable::end_watches(WaitQueue &queue, Waiter::Kind kind, Handle watched,
     }
     w = next;
   }
+}
+
+// The commonest hand-off: from one thin hold without a lease to a request for another such. nullptr:
+// something else is to be seen to.
+Waiter *LockTable::plain_successor(Shard &shard, uint32_t index, const Entry &entry) {
+  if (entry.queue == nullptr || shard.gated || entry.has_value || shard.deadline(index) != kNever)
+    return nullptr;
+  Waiter *next = entry.queue->strict.front();
+  const bool plain = next != nullptr && next->request != nullptr && next->record == nullptr &&
+                     next->params->ttl == kNever && entry.queue->watchers.empty();
+  return plain ? next : nullptr;
+}
+
+// What end_hold, leave_queue, begin_hold and hand_to come to together for a plain successor.
+void LockTable::hand_over(Shard &shard, uint32_t index, Entry &entry, Waiter &waiter, Deferred &deferred) {
+  WaitQueue &queue = *entry.queue;
+  queue.strict.remove(&waiter);
+  waiter.where.store(Waiter::kNowhere, std::memory_order_release);
+  ++shard.counters.waits_left;
+  ++shard.counters.handed_off;
+  ++shard.grants;
+  entry.owner = waiter.owner;
+  entry.handle = handle::next_in_place(entry.handle);
+  entry.token = shard.next_token();
+  Grant &grant = waiter.grant;
+  grant.flags |= LIBLOCK_RESULT_WAITED;
+  grant.handle = entry.handle;
+  grant.token = entry.token;
+  grant.hold_count = 1;
+  if (queue.empty()) {
+    shard.drop_queue(entry);
+  } else if (queue.strict.empty() || queue.strict.front()->request == nullptr) {
+    nudge_head(shard, index, deferred);
+  }
+  grant.status = Status::OK;
+  deferred.drive(waiter.request);
+}
+
+// Comes with the shard's lock, and lets it go.
+Status LockTable::release_locked(Shard &shard, const Owner &instance, Handle h) {
+  const uint32_t index = handle::index(h);
+  Deferred deferred(*this);
+  const std::lock_guard lock(shard.mutex, std::adopt_lock);
+  if (index >= shard.entries_end()) return stale(shard, h, true);
+  Entry &entry = shard.entry(index);
+  if (entry.handle != h || !entry.held() || entry.refs != nullptr) return stale(shard, h, true);
+  if (entry.owner->instance() != instance.instance()) return Status::INVALID_HANDLE;
+  if (Waiter *next = plain_successor(shard, index, entry); next != nullptr) {
+    hand_over(shard, index, entry, *next, deferred);
+    return Status::OK;
+  }
+  const bool overdue = shard.deadline(index) != kNever && shard.deadline(index) <= clock_.coarse();
+  if (overdue) {
+    lose(shard, index, EndReason::Expired, deferred);
+    shard.forget_lost(h);  // told here and now
+  } else {
+    end_hold(shard, index, EndReason::Released, true, deferred);
+  }
+  pass_on(shard, index, deferred);
+  return overdue ? Status::LOST : Status::OK;
+}
+
+// What a handle that names no present hold deserves. A loss is told once where consume says so.
+Status LockTable::stale(Shard &shard, Handle h, bool consume) const {
+  if (consume ? shard.forget_lost(h) : shard.was_lost(h)) return Status::LOST;
+  const uint32_t index = handle::index(h);
+  if (handle::is_compound(h)) return shard.issued_record(h) ? Status::NOT_HELD : Status::INVALID_HANDLE;
+  if (index >= shard.entries_end()) return Status::INVALID_HANDLE;
+  return handle::generation(h) != 0 && h < shard.entry(index).handle ? Status::NOT_HELD
+                                                                     : Status::INVALID_HANDLE;
 }
 
 }  // namespace liblock

@@ -8,28 +8,37 @@
 
 namespace liblock {
 
-// The table's side of a pending call. The call holds one reference, by its engine_part; the table holds
-// another until finished().
+// The table's side of a pending call, in the call's room. The call holds its first reference.
 class LocalEngine::Request final : public LocalRequest, public PendingCall::EnginePart {
  public:
-  Request(LocalEngine &engine, PendingCall &call, std::shared_ptr<Runtime> runtime)
-      : LocalRequest(engine.table_, std::move(runtime)), engine_(engine), call_(call) {
+  Request(LocalEngine &engine, PendingCall &call, const std::shared_ptr<Runtime> &runtime)
+      : LocalRequest(engine.table_, runtime), engine_(engine), call_(call) {
     call.engine_part = this;
-    pin();
   }
   void finished() override {
-    if (waiter.grant.status == Status::OK) {
-      engine_.watch_lease(waiter.grant, params, is_global);
-      if (params.ttl != kNever) engine_.lease_used();
+    if (waiter.grant.status == Status::OK && waiter.params->ttl != kNever) {
+      engine_.watch_lease(waiter.grant, *waiter.params, is_global);
+      engine_.lease_used();
     }
-    call_.ended(waiter.grant);
-    unpin();
+    call_.ended(waiter.grant);  // may be the end of this object
+  }
+  bool destroy_if_sole() override {
+    if (!is_sole()) return false;
+    this->~Request();
+    return true;
   }
   void drop() override { unpin(); }
+  void last_reference_gone() override {
+    PendingCall &call = call_;
+    this->~Request();
+    call.gone();
+  }
 
   bool is_global = false;
 
  private:
+  ~Request() override = default;
+
   LocalEngine &engine_;  // outlives its pending calls: they keep the context
   PendingCall &call_;    // kept by the context until ended()
 };
@@ -68,10 +77,7 @@ bool LocalEngine::try_fast_many(std::span<const Bytes> keys, Nanos ttl, FastGran
   return table_->try_compound(*unnamed_, keys, ttl, grant);
 }
 
-Status LocalEngine::release(Handle h) {
-  if (table_->try_release_thin(unnamed_->instance(), h)) return Status::OK;
-  return table_->release(*unnamed_, h);
-}
+Status LocalEngine::release(Handle h) { return table_->release(*unnamed_, h); }
 
 Grant LocalEngine::acquire(Owner &owner, std::span<const Bytes> keys, const AcquireParams &params) {
   if (params.ttl != kNever) lease_used();
@@ -80,12 +86,12 @@ Grant LocalEngine::acquire(Owner &owner, std::span<const Bytes> keys, const Acqu
   return grant;
 }
 
-void LocalEngine::submit(PendingCall &call, Owner &owner, std::span<const Bytes> keys, AcquireParams params,
-                         std::shared_ptr<Runtime> runtime) {
-  auto *request = new Request(*this, call, std::move(runtime));
-  request->params = std::move(params);
+void LocalEngine::submit(PendingCall &call, Owner &owner, std::span<const Bytes> keys,
+                         const AcquireParams &params, const std::shared_ptr<Runtime> &runtime) {
+  static_assert(sizeof(Request) <= PendingCall::kEngineRoom);
+  auto *request = new (call.engine_room()) Request(*this, call, runtime);
   request->is_global = keys.empty();
-  table_->submit(*request, static_cast<LocalOwner &>(owner), keys);
+  table_->submit(*request, static_cast<LocalOwner &>(owner), keys, params);
 }
 
 void LocalEngine::cancel(PendingCall &call) {

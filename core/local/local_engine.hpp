@@ -26,8 +26,8 @@ class LocalEngine final : public Engine {
   bool try_fast(Bytes key, Nanos ttl, FastGrant &grant) override;
   bool try_fast_many(std::span<const Bytes> keys, Nanos ttl, FastGrant &grant) override;
   Grant acquire(Owner &owner, std::span<const Bytes> keys, const AcquireParams &params) override;
-  void submit(PendingCall &call, Owner &owner, std::span<const Bytes> keys, AcquireParams params,
-              std::shared_ptr<Runtime> runtime) override;
+  void submit(PendingCall &call, Owner &owner, std::span<const Bytes> keys, const AcquireParams &params,
+              const std::shared_ptr<Runtime> &runtime) override;
   void cancel(PendingCall &call) override;
   Status release(Handle h) override;
   Status release_keys(Owner &owner, std::span<const Bytes> keys) override;

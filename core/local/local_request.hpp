@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A pending asynchronous acquire: the waiter, its own copy of the options, and the timer that acts for it, as
-// the waiting thread does for a blocking call. The first reference is dropped by finished().
+// A pending asynchronous acquire: the waiter, and the timer that acts for it, as
+// the waiting thread does for a blocking call. A request that was never nudged has never been armed either,
+// and ends without a look at its timer.
 #pragma once
 
 #include "local/waiter.hpp"
@@ -12,14 +13,21 @@ class LockTable;
 
 class LocalRequest : public CountedTimer {
  public:
-  LocalRequest(std::shared_ptr<LockTable> table, std::shared_ptr<Runtime> runtime)
-      : CountedTimer(std::move(runtime)), table_(std::move(table)) {}
+  LocalRequest(const std::shared_ptr<LockTable> &table, std::shared_ptr<Runtime> runtime)
+      : CountedTimer(std::move(runtime)), table_(table.get()) {}
 
   Waiter waiter;
-  AcquireParams params;
 
   // Its end, waiter.grant: exactly once, on any thread, with no lock of the table held.
   virtual void finished() = 0;
+
+  // Its timer will be armed. With the lock of the queue that the waiter is in, or before it is in any.
+  void expect_timer(std::shared_ptr<LockTable> table) {
+    timer_expected_ = true;
+    kept_table_ = std::move(table);
+  }
+  // Only in the hands of who drives it, when it is in no queue.
+  bool timer_expected() const { return timer_expected_; }
 
   // Links of a Deferred. A request is driven by one thread at a time; nudges may come from any.
   LocalRequest *next_deferred = nullptr;
@@ -31,7 +39,9 @@ class LocalRequest : public CountedTimer {
   Nanos due(Nanos now) override;
 
  private:
-  const std::shared_ptr<LockTable> table_;
+  LockTable *const table_;  // lives as long as the request is pending, and longer by kept_table_
+  bool timer_expected_ = false;
+  std::shared_ptr<LockTable> kept_table_;  // a timer may fire while, and after, the request ends
 };
 
 }  // namespace liblock

@@ -26,7 +26,7 @@
 
 namespace liblock {
 
-class LockTable {
+class LockTable : public std::enable_shared_from_this<LockTable> {
  public:
   static constexpr uint32_t kShards = 1u << handle::kShardBits;
 
@@ -36,18 +36,19 @@ class LockTable {
   const Clock &clock() const { return clock_; }
   Random &random() { return random_; }
 
-  // fast_path.hpp and release.cpp
+  // fast_path.hpp
   // One attempt for a free key without a record. False: the slow path must decide; nothing has changed.
   bool try_thin(LocalOwner &owner, Bytes key, Nanos ttl, FastGrant &grant);
   // The same for several keys; compound.cpp.
   bool try_compound(LocalOwner &owner, std::span<const Bytes> keys, Nanos ttl, FastGrant &grant);
-  bool try_release_thin(const void *instance, Handle h);
   Status release(const Owner &instance, Handle h);
 
   // waiting.cpp. keys empty: the global lock. The waiter ends Done, or is queued (then kWaiting).
   void begin(Waiter &waiter, LocalOwner &owner, std::span<const Bytes> keys, const AcquireParams &params);
   Grant acquire(LocalOwner &owner, std::span<const Bytes> keys, const AcquireParams &params);
-  void submit(LocalRequest &request, LocalOwner &owner, std::span<const Bytes> keys);
+  // The parameters outlive the request.
+  void submit(LocalRequest &request, LocalOwner &owner, std::span<const Bytes> keys,
+              const AcquireParams &params);
   // True: the wait will end with this status unless something else ended it before.
   bool ask_to_end(Waiter &waiter, Status status);
   Status wait_watching(Waiter::Kind kind, Bytes key, Handle watched, LocalOwner &owner, Nanos wait);
@@ -130,6 +131,11 @@ class LockTable {
     return ttl == kNever ? kNever : clock_.coarse() + clock_.resolution() + ttl;
   }
 
+  // fast_path.hpp, holds.cpp; with the shard's lock, which the second one lets go
+  bool release_simple(Shard &shard, const Owner &instance, Handle h);
+  Status release_locked(Shard &shard, const Owner &instance, Handle h);
+  static Waiter *plain_successor(Shard &shard, uint32_t index, const Entry &entry);
+  void hand_over(Shard &shard, uint32_t index, Entry &entry, Waiter &waiter, Deferred &deferred);
   // holds.cpp; all with the shard's lock
   bool take_credit(Shard &shard);
   bool refill_credit(Shard &shard);
@@ -183,6 +189,7 @@ class LockTable {
   Status enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred &deferred);
   static void count_thread(Waiter &waiter);
   void leave_queue(Waiter &waiter, Shard &shard);
+  void recount_waiters();
   void wait_blocking(Waiter &waiter);
   void go_on(Waiter &waiter);
   bool was_handed_one_of_several(const Waiter &waiter) const;
@@ -267,7 +274,7 @@ class LockTable {
   std::unique_ptr<Shard[]> shards_;
   Global global_;
   std::atomic<int64_t> credit_pool_;
-  std::atomic<uint64_t> waiters_{0};
+  std::atomic<uint64_t> waiters_{0};  // those who left a shard's queue are taken off by recount_waiters()
   std::atomic<uint64_t> serial_{0};
   std::mutex owners_mutex_;                           // before LocalOwner::mutex
   std::vector<LocalOwner *> owners_;                  // named ones; guarded by owners_mutex_

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <new>
 
+#include "base/grow.hpp"
+
 namespace liblock {
 
 Shard::~Shard() {
@@ -45,7 +47,7 @@ void Shard::grow_index() {
 
 void Shard::grow_entries() {
   if (entries_end_ + kEntriesPerChunk > handle::kIndexMax) throw std::bad_alloc();
-  chunk_store_.reserve(chunk_store_.size() + 1);
+  make_room(chunk_store_, chunk_store_.size() + 1);
   auto *chunk = entries_end_ == 0 ? first_chunk_ : new Chunk;
   chunk_store_.push_back(chunk);
   chunks_ = chunk_store_.data();
@@ -81,9 +83,9 @@ void Shard::assign_handle(Record &record) {
   if (free_record_slots_.empty()) {
     const auto index = static_cast<uint32_t>(record_slots_.size());
     if (index > handle::kIndexMax) throw std::bad_alloc();
-    record_slots_.reserve(index + 1);
-    record_handles_.reserve(index + 1);
-    free_record_slots_.reserve(index + 1);
+    make_room(record_slots_, index + 1);
+    make_room(record_handles_, index + 1);
+    make_room(free_record_slots_, index + 1);
     record_slots_.push_back(nullptr);
     record_handles_.push_back(handle::first(number_, index, true, *random_));
     free_record_slots_.push_back(index);

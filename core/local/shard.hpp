@@ -20,6 +20,7 @@ struct ShardCounters {
   uint64_t reentered = 0, reentries_released = 0;  // handles that share a hold with an older one
   uint64_t handed_off = 0, expired = 0, taken_away = 0, taken_over = 0;
   uint64_t sweep_entries = 0, sweep_entries_per_hold_max = 0;
+  uint64_t waits_left = 0;  // waiters that left this shard's queues and are still in the table's count
 };
 
 class alignas(64) Shard {

@@ -138,6 +138,7 @@ void LockTable::stats(liblock_stats &stats) {
   stats.released += counters_.global_released.load();
   stats.expired += counters_.global_expired.load();
   stats.taken_away += counters_.global_taken.load();
+  recount_waiters();
   stats.waiters = waiters_.load();
   stats.contended = counters_.contended.load();
   stats.timeouts = counters_.timeouts.load();

@@ -33,32 +33,40 @@ struct Waiter {
   static constexpr uint32_t kNowhere = UINT32_MAX;
   static constexpr uint32_t kGlobalQueue = UINT32_MAX - 1;
 
+  // First what a hand-off touches: with thousands of requests behind a key, every line comes from afar.
+
   ListLinks<Waiter> links;  // guarded by the lock of the queue that it is in
   std::atomic<uint32_t> word{kWaiting};
 
   // Constant once it is queued.
   Kind kind = Kind::Lock;
-  const AcquireParams *params = nullptr;
+  const AcquireParams *params = nullptr;  // outlives the wait
   LocalOwner *owner = nullptr;
   Record *record = nullptr;         // nullptr: asks for a thin hold
   LocalRequest *request = nullptr;  // nullptr: a thread waits
-  uint64_t serial = 0;              // unique in the table
-  Handle watched = 0;               // WatchLost: whose loss
+
+  // Guarded by the lock of the queue. `where` (a shard, kGlobalQueue or kNowhere) may be read without it, as
+  // a hint where to lock; index is the entry in that shard.
+  std::atomic<uint32_t> where{kNowhere};
+  uint32_t index = 0;
+  KeyRef *wanted = nullptr;  // with a record: the key of it that is waited for
+  // Written before word becomes Done.
+  Grant grant;
+
+  // Constant once it is queued.
+  uint64_t serial = 0;  // unique in the table
+  Handle watched = 0;   // WatchLost: whose loss
   // Valid during the first attempt only, the caller's bytes; afterwards `index` and `wanted` say what it
   // waits for.
   Bytes key;
   uint32_t hash = 0;
   uint32_t shard = 0;
 
-  // Guarded by the lock of the queue. `where` (a shard, kGlobalQueue or kNowhere) may be read without it, as
-  // a hint where to lock; index is the entry in that shard.
-  std::atomic<uint32_t> where{kNowhere};
-  uint32_t index = 0;
+  // Guarded by the lock of the queue.
   int64_t sort_key = 0;
   Nanos enqueued_at = 0;
-  Nanos first_wait_at = 0;   // 0: it never waited
-  KeyRef *wanted = nullptr;  // with a record: the key of it that is waited for
-  bool nudged = false;       // ANY: told to try; not told again before it did
+  Nanos first_wait_at = 0;  // 0: it never waited
+  bool nudged = false;      // ANY: told to try; not told again before it did
 
   // Read without the lock by who tends to it. A compound request waits for one key after another.
   std::atomic<uint32_t> waits_begun{0};
@@ -73,9 +81,6 @@ struct Waiter {
   Nanos requeue_at = kNever;
   RetryCount retries;
   std::atomic<uint32_t> attempts{1};  // retries.attempts(), for others to read
-
-  // Written before word becomes Done.
-  Grant grant;
 };
 
 }  // namespace liblock

@@ -55,18 +55,21 @@ Grant LockTable::acquire(LocalOwner &owner, std::span<const Bytes> keys, const A
   return waiter.grant;
 }
 
-void LockTable::submit(LocalRequest &request, LocalOwner &owner, std::span<const Bytes> keys) {
+void LockTable::submit(LocalRequest &request, LocalOwner &owner, std::span<const Bytes> keys,
+                       const AcquireParams &params) {
   Waiter &waiter = request.waiter;
   waiter.request = &request;
   request.pin();
   {
     Deferred deferred(*this);
     try {
-      begin(waiter, owner, keys, request.params);
-      attempt(waiter, deferred);
+      begin(waiter, owner, keys, params);
       // "Before waiting" is here: by the time of its timer a later wait may have closed a cycle.
-      if (options_.deadlock_delay_ms == 0 && owner.named() && options_.deadlock_detection &&
-          waiter.where.load() != Waiter::kNowhere) {
+      const bool search_at_once =
+          options_.deadlock_delay_ms == 0 && owner.named() && options_.deadlock_detection;
+      if (search_at_once) request.expect_timer(shared_from_this());
+      attempt(waiter, deferred);
+      if (search_at_once && waiter.where.load() != Waiter::kNowhere) {
         deferred.nudge(&request);  // also where it must search again
         tend_deadlock(waiter, std::max(clock_.now(), waiter.wait_began_at.load()));
       }
@@ -89,7 +92,7 @@ void LockTable::drive(LocalRequest &request) {
     }
   }
   conclude(waiter);
-  request.disarm();
+  if (request.timer_expected()) request.disarm();
   request.finished();
 }
 
@@ -107,6 +110,8 @@ void LockTable::go_on(Waiter &waiter) {
 void LockTable::attempt(Waiter &waiter, Deferred &deferred) {
   const uint32_t wanted = waiter.record == nullptr ? 1 : waiter.record->key_count;
   if (credit_pool_.load(std::memory_order_relaxed) < wanted) reclaim_credit();
+  if (waiters_.load(std::memory_order_relaxed) >= static_cast<uint64_t>(options_.waiters_max))
+    recount_waiters();
   if (global_.deadline.load() != kNever) end_global_if_overdue(clock_.now());
   if (waiter.record == nullptr) {
     attempt_thin(waiter, deferred);
@@ -195,11 +200,13 @@ void LockTable::count_thread(Waiter &waiter) {
   if (threads != nullptr && !std::exchange(waiter.grant.counted_as_waiting, true)) threads->fetch_add(1);
 }
 
-void LockTable::leave_queue(Waiter &waiter, Shard &shard) {
-  shard.entry(waiter.index).queue->remove(waiter);
-  waiter.where.store(Waiter::kNowhere);
-  if (waiter.record != nullptr) waiter.record->queued = nullptr;
-  waiters_.fetch_sub(1, std::memory_order_relaxed);
+// The shards count who left by themselves, since hand-offs come by the million; the bound asks for the sum.
+// With no shard's lock held.
+void LockTable::recount_waiters() {
+  for (uint32_t i = 0; i < kShards; ++i) {
+    const std::lock_guard lock(shards_[i].mutex);
+    waiters_.fetch_sub(std::exchange(shards_[i].counters.waits_left, 0));
+  }
 }
 
 // A waiter is gone from the queue: the key may be free for the next, the queue empty, or its head a new one.
@@ -375,6 +382,8 @@ Nanos LockTable::due(LocalRequest &request, Nanos now) {
 Status LockTable::wait_watching(Waiter::Kind kind, Bytes key, Handle watched, LocalOwner &owner, Nanos wait) {
   AcquireParams params;
   params.wait = wait;
+  if (waiters_.load(std::memory_order_relaxed) >= static_cast<uint64_t>(options_.waiters_max))
+    recount_waiters();
   Waiter waiter;
   waiter.kind = kind;
   waiter.params = &params;

@@ -17,8 +17,10 @@ class CountedTimer : public Timer {
 
   void pin() { references_.fetch_add(1, std::memory_order_relaxed); }
   void unpin() {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (is_sole() || references_.fetch_sub(1, std::memory_order_acq_rel) == 1) last_reference_gone();
   }
+  // The caller's reference is the only one: nobody else can make another.
+  bool is_sole() const { return references_.load(std::memory_order_acquire) == 1; }
   // due() comes at `at` or earlier; not at all once disarmed.
   void arm(Nanos at) {
     if (at == kNever || disarmed_.load()) return;
@@ -40,6 +42,7 @@ class CountedTimer : public Timer {
   ~CountedTimer() override = default;
   // When to come again; kNever: only when armed again.
   virtual Nanos due(Nanos now) = 0;
+  virtual void last_reference_gone() { delete this; }
 
  private:
   const std::shared_ptr<Runtime> runtime_;

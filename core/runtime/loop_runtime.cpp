@@ -26,7 +26,7 @@ void LoopRuntime::run() {
   if (detached_) return;
   timers_.run_due();
   const bool closing = closing_.load();  // before the last look: what is posted after it would be late anyway
-  while (deliver_all(notices_.take_all()) > 0) {}
+  while (notices_.deliver_round() > 0) {}
   if (!closing) return;
   detached_ = true;
   timers_.detach([](uv_handle_t *handle) {

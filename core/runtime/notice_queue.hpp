@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Notices on their way from any thread to the one that delivers them: a linked list under a spin lock, taken
-// whole. push() tells when the list was empty, so that a burst costs one wake-up.
+// whole. push() tells when the list was empty, so that a burst costs one wake-up. What a callback itself
+// brings about (it releases, and the next request is granted) goes to a list of the delivering thread's own,
+// without lock and wake-up; the two lists take turns, so that neither starves the other.
 #pragma once
 
 #include <mutex>
+#include <utility>
 
 #include "base/spin_lock.hpp"
 #include "runtime/runtime.hpp"
@@ -14,39 +17,67 @@ class NoticeQueue {
  public:
   // True when the queue was empty: the consumer may sleep and must be woken.
   bool push(Notice *notice) {
-    const std::lock_guard lock(lock_);
     notice->next = nullptr;
-    *tail_ = notice;
-    tail_ = &notice->next;
-    return head_ == notice;
-  }
-  // The whole list in order of pushing, linked by `next`; nullptr when empty.
-  Notice *take_all() {
+    if (delivering_ == this) {
+      own_.append(notice);
+      return false;
+    }
     const std::lock_guard lock(lock_);
-    Notice *all = head_;
-    head_ = nullptr;
-    tail_ = &head_;
-    return all;
+    others_.append(notice);
+    others_wait_.store(true, std::memory_order_relaxed);
+    return others_.head == notice;
+  }
+  // Delivers a round of both lists; returns how many there were. 0: nothing is left, and the look at the list
+  // of the others was made under its lock.
+  size_t deliver_round() {
+    const NoBlockingScope scope;
+    NoticeQueue *const outer = std::exchange(delivering_, this);
+    size_t count = deliver(take_others());
+    for (int turn = 0; turn < kOwnTurns && own_.head != nullptr; ++turn) count += deliver(own_.take());
+    delivering_ = outer;
+    return count;
   }
 
  private:
-  SpinLock lock_;
-  Notice *head_ = nullptr;  // guarded by lock_, as is tail_
-  Notice **tail_ = &head_;
-};
+  static constexpr int kOwnTurns = 32;
+  struct Notices {
+    Notice *head = nullptr;
+    Notice **tail = &head;
+    void append(Notice *notice) {
+      *tail = notice;
+      tail = &notice->next;
+    }
+    Notice *take() {
+      tail = &head;
+      return std::exchange(head, nullptr);
+    }
+  };
 
-// Delivers a list as take_all returned it and frees it; returns how many there were.
-inline size_t deliver_all(Notice *notice) {
-  size_t count = 0;
-  const NoBlockingScope scope;
-  while (notice != nullptr) {
-    Notice *next = notice->next;
-    notice->deliver();
-    notice->dispose();
-    notice = next;
-    ++count;
+  Notice *take_others() {
+    // With own ones to deliver there is another round: a look without the lock will do.
+    if (own_.head != nullptr && !others_wait_.load(std::memory_order_relaxed)) return nullptr;
+    const std::lock_guard lock(lock_);
+    others_wait_.store(false, std::memory_order_relaxed);
+    return others_.take();
   }
-  return count;
-}
+  static size_t deliver(Notice *notice) {
+    size_t count = 0;
+    while (notice != nullptr) {
+      Notice *next = notice->next;
+      notice->deliver();
+      notice->dispose();
+      notice = next;
+      ++count;
+    }
+    return count;
+  }
+
+  [[gnu::tls_model("initial-exec")]] static inline thread_local NoticeQueue *delivering_ = nullptr;
+
+  SpinLock lock_;
+  Notices others_;                        // guarded by lock_
+  std::atomic<bool> others_wait_{false};  // written under lock_
+  Notices own_;                           // of the delivering thread
+};
 
 }  // namespace liblock

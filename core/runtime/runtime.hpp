@@ -25,7 +25,7 @@ class Runtime {
   virtual bool arm(Timer &timer, Nanos at) = 0;
   // True: it was armed and will not fire. False: it is not armed, or its fire() is running or about to run.
   virtual bool cancel(Timer &timer) = 0;
-  // Delivered exactly once, in the order of posting.
+  // Delivered exactly once, those of one thread in the order of posting.
   virtual void post(Notice *notice) = 0;
 };
 

@@ -72,15 +72,10 @@ void ThreadRuntime::run_loop() {
 
 void ThreadRuntime::run_callbacks() {
   for (;;) {
-    if (deliver_all(notices_.take_all()) > 0) continue;
+    if (notices_.deliver_round() > 0) continue;
     const uint32_t seen = bell_.load();
     sleeping_.store(1);
-    if (Notice *late = notices_.take_all(); late != nullptr) {
-      sleeping_.store(0);
-      deliver_all(late);
-      continue;
-    }
-    futex_wait(bell_, seen, kNever);
+    if (notices_.deliver_round() == 0) futex_wait(bell_, seen, kNever);
     sleeping_.store(0);
   }
 }

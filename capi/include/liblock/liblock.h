@@ -180,7 +180,7 @@ typedef struct liblock_completion {
   liblock_lock lock;       /* 0 = none */
   uint64_t token;
   int64_t remaining_ms; /* -1 = no expiry */
-  int64_t waited_ms;
+  int64_t waited_ms;    /* a grant's by the coarse clock: up to 10 too few */
   void *user_data;
   const char *message; /* static text */
 } liblock_completion;

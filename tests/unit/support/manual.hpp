@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "local/local_request.hpp"
-#include "local/lock_table.hpp"
+#include "local/fast_path.hpp"
 #include "local/record.hpp"
 
 namespace unit {
@@ -44,6 +44,7 @@ class Request final : public liblock::LocalRequest {
     grant = waiter.grant;
     unpin();
   }
+  liblock::AcquireParams params;
   bool done = false;
   liblock::Grant grant;
 };
@@ -70,7 +71,7 @@ class World {
     auto *request = new Request(table, runtime);
     request->pin();
     request->params = params;
-    table->submit(*request, who, keys);
+    table->submit(*request, who, keys, request->params);
     return request;
   }
   void advance_ms(int64_t ms) {
