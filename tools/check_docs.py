@@ -6,7 +6,8 @@ exist.
 A C block that has a main is compiled as it stands; any other one as the body of a function that is given the
 usual names (context, owner, lock, token, options, result, key). A name that the header does not have yet may
 stand on a line that says so ("planned", "later", "not yet", "reserved"). Where the folder of a built library is
-given, each C program is run too, and must end with status 0. Usage: check_docs.py ROOT [LIBRARY_FOLDER]. TAP.
+given, each C program is run too, and must end with status 0. In a table whose last column is headed "test"
+every name of that column is a test. Usage: check_docs.py ROOT [LIBRARY_FOLDER]. TAP.
 """
 import pathlib
 import re
@@ -17,6 +18,7 @@ import tempfile
 from tap import Tap, files_of
 
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+TEST_TABLE = re.compile(r"^\|.*\| *test *\|\n((?:^\|.*\n?)*)", re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]\n]*\]\(([^)\s]+)\)")
 NAME = re.compile(r"(?<![\w/.-])(liblock_[a-z][a-z_]*|LIBLOCK_[A-Z][A-Z_]*)(?![\w*…-]|\.(?:h|so|pc|map|hpp|cpp)\b)")
 PROMISED = re.compile(r"planned|later|not yet|reserved|issue", re.IGNORECASE)
@@ -127,7 +129,7 @@ def programs_that_fail(root, pages, library):
         for place, is_cpp, body in blocks_of(pages):
             if not is_program(body):
                 continue
-            error = compile_block(root, is_cpp, body, link)
+            error = compile_block(root, is_cpp, body, link + (["-luv"] if "<uv.h>" in body else []))
             if error is None:
                 try:
                     done = subprocess.run([program], cwd=directory, capture_output=True, timeout=60)
@@ -136,6 +138,25 @@ def programs_that_fail(root, pages, library):
                     error = "did not end within 60 s"
             if error:
                 yield f"{place}: {error}"
+
+
+def words_of_tests(root):
+    words = set()
+    for path in (root / "tests").rglob("*"):
+        if path.suffix in (".c", ".cpp", ".h", ".json"):
+            words.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    return words
+
+
+def unknown_tests(root, pages):
+    known = words_of_tests(root)
+    for name, text in pages.items():
+        for table in TEST_TABLE.finditer(text):
+            first = line_of(text, table.start(1))
+            for number, row in enumerate(table.group(1).splitlines(), first):
+                for test in re.findall(r"`(\w+)`", row.rsplit("|", 2)[1]):
+                    if test not in known:
+                        yield f"{name}:{number}: no test is called {test}"
 
 
 def unknown_commands(root, pages):
@@ -171,6 +192,7 @@ def main():
     if len(sys.argv) > 2:
         library = pathlib.Path(sys.argv[2]).resolve()
         tap.rule("every_c_program_runs", programs_that_fail(root, pages, library))
+    tap.rule("every_named_test_exists", unknown_tests(root, pages))
     tap.rule("every_command_of_dev_exists", unknown_commands(root, pages))
     tap.rule("every_folder_opens_with_a_readme", folders_without_readme(root, names))
     tap.finish()

@@ -57,6 +57,9 @@ def main():
         "core/README.md": "# Core\n",
         "core/base/README.md": "# Base\n",
         "core/base/a.cpp": "int a;\n",
+        "tests/README.md": "# Tests\n\n| promise | test |\n|---|---|\n| `held` | `a_key_is_held` |\n",
+        "tests/api/README.md": "# The C API\n",
+        "tests/api/test_a.c": "void a_key_is_held(void);\n",
     }
     cases = [
         ("a_link_to_no_file_is_found", {"docs/a.md": "[a](none.md)\n"}, "link"),
@@ -68,6 +71,8 @@ def main():
         ("a_program_that_does_not_link_is_found",
          {"docs/a.md": "```c\nint none(void);\nint main(void) { return none(); }\n```\n"}, "program_runs"),
         ("a_program_that_fails_is_found", {"docs/a.md": "```c\nint main(void) { return 3; }\n```\n"}, "program_runs"),
+        ("a_test_that_is_not_there_is_found", {"docs/a.md": "| a | test |\n|---|---|\n| b | `a_key_is_hled` |\n"},
+         "named_test"),
         ("a_command_that_is_not_there_is_found", {"docs/a.md": "Run ./dev tset\n"}, "command"),
         ("a_folder_without_readme_is_found", {"tools/a.py": "a = 1\n"}, "readme"),
         ("a_folder_of_core_without_readme_is_found", {"core/local/a.cpp": "int a;\n"}, "readme"),

@@ -48,6 +48,18 @@ static void free_keys_are_taken_all_at_once_under_one_handle(void **state) {
   assert_int_equal(stats_of(*state).locks_held, 0);
 }
 
+static void an_overdue_key_is_ended_though_another_one_is_busy(void **state) {
+  const liblock_acquire_options brief = with_ttl(15), once = try_once();
+  const liblock_lock overdue = take_with(*state, "b", &brief);
+  take(*state, "a");
+  await_lost(*state, overdue);
+  assert_int_equal(stats_of(*state).expired, 0);
+  liblock_lock lock = 1;
+  assert_status(LIBLOCK_BUSY, liblock_acquire_many(*state, a_b_c, 3, &once, &lock, NULL));
+  assert_int_equal(stats_of(*state).expired, 1);
+  assert_int_equal(stats_of(*state).locks_held, 1);
+}
+
 static void x_holds_a_and_m_waits_for_a_and_b_and_x_gets_b_at_once(void **state) {
   liblock_context *context = *state;
   const liblock_lock x_a = take(context, "a");
@@ -208,6 +220,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(one_busy_key_leaves_every_other_key_free),
       fresh(free_keys_are_taken_all_at_once_under_one_handle),
+      fresh(an_overdue_key_is_ended_though_another_one_is_busy),
       fresh(x_holds_a_and_m_waits_for_a_and_b_and_x_gets_b_at_once),
       fresh(a_waiting_request_keeps_the_keys_before_the_busy_one_only),
       fresh(a_request_handed_one_key_goes_on_to_the_next_busy_one),
