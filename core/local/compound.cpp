@@ -194,8 +194,9 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
   LocalOwner &owner = *record.owner;
   Nanos now = 0;  // read where a lease asks for it
   ShardLocks locks(*this, record);
-  bool gated = false;
-  for (uint32_t i = 0; i < record.lock_count; ++i) gated |= shards_[record.lock_order[i]].gated;
+  // Not only the gates of its own shards: who was queued at a free key because another of its shards is shut
+  // already must not make this one wait behind him for a key that nobody will hand on.
+  const bool gated = global_.gating.load();
   const Pass pass = gated ? try_pass(owner, &record) : Pass::No;
   uint32_t busy = record.key_count;
   Status failed = Status::OK;

@@ -47,6 +47,7 @@ void LockTable::count_gated_hold(const LocalOwner &owner, int64_t change, Deferr
 bool LockTable::gate_all(LocalOwner &owner) {
   global_.remaining.store(kCounting);
   global_.gate_owner.store(owner.named() ? &owner : nullptr);
+  global_.gating.store(true);
   for (uint32_t i = 0; i < kShards; ++i) {
     Shard &shard = shards_[i];
     const std::lock_guard lock(shard.mutex);
@@ -87,6 +88,7 @@ void LockTable::ungate_all(Deferred &deferred) {
     const std::lock_guard lock(shards_[i].mutex);
     shards_[i].gated = false;
   }
+  global_.gating.store(false);  // each shard is visited once more, so that no ticket outlives this
   global_.gate_owner.store(nullptr);
   for (uint32_t i = 0; i < kShards; ++i) {
     Shard &shard = shards_[i];

@@ -217,6 +217,9 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
     // ticket.
     std::atomic<int64_t> remaining{0};
     std::atomic<LocalOwner *> gate_owner{nullptr};  // named owner of the pending or granted global lock
+    // Some gate is shut or about to be: gates go up and down one by one, a request that needs a record sees all
+    // of them as one.
+    std::atomic<bool> gating{false};
   };
   void attempt_global(Waiter &waiter, Deferred &deferred);
   bool gate_all(LocalOwner &owner);
