@@ -159,8 +159,12 @@ Waiter *LockTable::next_to_serve(Shard &shard, Entry &entry, Pass &pass, Deferre
     }
     return nullptr;
   }
-  if (!queue.strict.empty()) return queue.strict.front();
   Waiter *oldest = queue.any.front();
+  if (Waiter *first = queue.strict.front(); first != nullptr) {
+    // Who waits in order goes first, but cannot keep one waiting who asked so much earlier.
+    return oldest != nullptr && oldest->enqueued_at + kOvertakingBudget <= first->enqueued_at ? oldest
+                                                                                              : first;
+  }
   if (oldest == nullptr) return nullptr;
   // A request has no thread that could try by itself; a thread is handed the key once its patience is used
   // up.
@@ -261,7 +265,7 @@ Waiter *LockTable::plain_successor(Shard &shard, uint32_t index, const Entry &en
     return nullptr;
   Waiter *next = entry.queue->strict.front();
   const bool plain = next != nullptr && next->request != nullptr && next->record == nullptr &&
-                     next->params->ttl == kNever && entry.queue->watchers.empty();
+                     next->params->ttl == kNever && entry.queue->any.empty() && entry.queue->watchers.empty();
   return plain ? next : nullptr;
 }
 
@@ -283,7 +287,7 @@ void LockTable::hand_over(Shard &shard, uint32_t index, Entry &entry, Waiter &wa
   grant.hold_count = 1;
   if (queue.empty()) {
     shard.drop_queue(entry);
-  } else if (queue.strict.empty() || queue.strict.front()->request == nullptr) {
+  } else if (queue.strict.front()->request == nullptr) {
     nudge_head(shard, index, deferred);
   }
   grant.status = Status::OK;

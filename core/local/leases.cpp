@@ -108,11 +108,11 @@ Status LockTable::extend(const void *instance, Handle h, Nanos ttl, bool add, Ho
   }
   if (record->global) {
     shard.mutex.unlock();
-    return extend_global(h, new_deadline, after);
+    return extend_global(h, new_deadline, add ? kNever : ttl, after);
   }
   ShardLocks locks(*this, *record, true);
   if (view_record(*record, clock_.now()).status != Status::OK) return Status::LOST;
-  if (ttl != kNever) record->ttl = ttl;
+  if (ttl != kNever && !add) record->ttl = ttl;  // what renewals set from now on
   for (uint32_t i = 0; i < record->key_count; ++i) {
     const KeyRef &ref = record->refs[i];
     if (ref.state != KeyRef::State::Held) continue;
@@ -125,7 +125,8 @@ Status LockTable::extend(const void *instance, Handle h, Nanos ttl, bool add, Ho
   return Status::OK;
 }
 
-Status LockTable::extend_global(Handle h, const std::function<Nanos(Nanos)> &new_deadline, HoldView &after) {
+Status LockTable::extend_global(Handle h, const std::function<Nanos(Nanos)> &new_deadline, Nanos set_ttl,
+                                HoldView &after) {
   const std::lock_guard lock(global_.mutex);
   const auto found = std::find_if(global_.handles.begin(), global_.handles.end(),
                                   [h](const Record *r) { return r->handle == h; });
@@ -133,16 +134,28 @@ Status LockTable::extend_global(Handle h, const std::function<Nanos(Nanos)> &new
   after.deadline = new_deadline(global_.deadline.load());
   global_.deadline.store(after.deadline);
   const std::lock_guard shard_lock(shards_[0].mutex);
-  if ((*found)->timer != nullptr) (*found)->timer->arm(after.deadline);
+  if (set_ttl != kNever) (*found)->ttl = set_ttl;
+  for (Record *record : global_.handles) {
+    if (record->timer != nullptr) record->timer->arm(timer_due(*record, after.deadline));
+  }
   return Status::OK;
+}
+
+// When the timer of a lock must come, for a lease that ends at the deadline: at its end, or, where it is to
+// be renewed, when two thirds of the ttl are left, up to a thirtieth earlier at random: leases taken together
+// are not renewed together.
+Nanos LockTable::timer_due(const Record &record, Nanos deadline) {
+  if (deadline == kNever || !record.renew || record.ttl == kNever || deadline >= record.hold_until)
+    return deadline;
+  return deadline - record.ttl + record.ttl / 3 - random_.up_to(record.ttl / 30);
 }
 
 // The lease moved: those who watch it hear of the new end. With the entry's shard's lock, which keeps the
 // timers.
 void LockTable::arm_timers(Entry &entry, Nanos deadline) {
   for (const KeyRef *ref = entry.refs; ref != nullptr; ref = ref->next) {
-    if (ref->record->home == ref->shard && ref->record->timer != nullptr && !ref->record->renew) {
-      ref->record->timer->arm(deadline);
+    if (ref->record->home == ref->shard && ref->record->timer != nullptr) {
+      ref->record->timer->arm(timer_due(*ref->record, deadline));
     }
   }
 }
@@ -151,15 +164,21 @@ Status LockTable::update(const void *instance, Handle h, Bytes value) {
   const HoldView seen = view(instance, h);
   if (seen.status != Status::OK) return seen.status;
   Shard &home = shards_[handle::shard(h)];
-  const std::lock_guard lock(home.mutex);
+  home.mutex.lock();
   if (!handle::is_compound(h)) {
+    const std::lock_guard lock(home.mutex, std::adopt_lock);
     Entry &entry = home.entry(handle::index(h));
     if (entry.handle != h || !entry.held()) return Status::LOST;
     home.set_value(entry, value);
     return Status::OK;
   }
   Record *record = home.record(h);
-  if (record == nullptr || record->lost.load()) return Status::LOST;
+  if (record == nullptr) {
+    home.mutex.unlock();
+    return Status::LOST;
+  }
+  const ShardLocks locks(*this, *record, true);
+  if (record->lost.load()) return Status::LOST;
   record->value.assign(value);
   return Status::OK;
 }
@@ -193,10 +212,8 @@ Nanos LockTable::tend_lease(Handle h, Nanos now) {
     return kNever;
   }
   if (record->global) {
-    const Nanos ttl = record->renew && !record->owner->closed.load() ? record->ttl : kNever;
-    const Nanos hold_until = record->hold_until;
     home.mutex.unlock();
-    return tend_global_lease(ttl, hold_until, now);
+    return tend_global_lease(h, now);
   }
   ShardLocks locks(*this, *record, true);
   Nanos next = kNever;
@@ -207,30 +224,34 @@ Nanos LockTable::tend_lease(Handle h, Nanos now) {
     Shard &shard = shards_[ref.shard];
     if (end_if_overdue(shard, ref.index, now, deferred)) continue;
     Nanos &deadline = shard.deadline(ref.index);
-    if (record->renew && !record->owner->closed.load()) {
-      const Nanos wanted = std::min(deadline_after(record->ttl), record->hold_until);
-      renewed |= wanted > deadline;
-      deadline = std::max(deadline, wanted);
+    if (!record->renew || record->owner->closed.load()) {
+      next = std::min(next, deadline);
+      continue;
     }
-    next = std::min(next, renewed ? now + renewal_interval(record->ttl) : deadline);
+    const Nanos wanted = std::min(deadline_after(record->ttl), record->hold_until);
+    renewed |= wanted > deadline;
+    deadline = std::max(deadline, wanted);
+    next = std::min(next, timer_due(*record, deadline));
   }
   if (renewed) counters_.renewals.fetch_add(1, std::memory_order_relaxed);
   return next;
 }
 
-// Every third of the ttl, up to a tenth earlier at random: leases taken together are not renewed together.
-Nanos LockTable::renewal_interval(Nanos ttl) { return ttl / 3 - random_.up_to(ttl / 30); }
-
-Nanos LockTable::tend_global_lease(Nanos renew_ttl, Nanos hold_until, Nanos now) {
+Nanos LockTable::tend_global_lease(Handle h, Nanos now) {
   if (end_global_if_overdue(now)) return kNever;
-  if (renew_ttl == kNever) return global_.deadline.load();
   const std::lock_guard lock(global_.mutex);
-  if (global_.handles.empty()) return kNever;
-  const Nanos wanted = std::min(deadline_after(renew_ttl), hold_until);
-  if (wanted <= global_.deadline.load()) return global_.deadline.load();
-  global_.deadline.store(wanted);
-  counters_.renewals.fetch_add(1, std::memory_order_relaxed);
-  return now + renewal_interval(renew_ttl);
+  const auto found = std::find_if(global_.handles.begin(), global_.handles.end(),
+                                  [h](const Record *r) { return r->handle == h; });
+  if (found == global_.handles.end()) return kNever;
+  const Record &record = **found;
+  const Nanos deadline = global_.deadline.load();
+  if (!record.renew || record.owner->closed.load()) return deadline;
+  const Nanos wanted = std::min(deadline_after(record.ttl), record.hold_until);
+  if (wanted > deadline) {
+    global_.deadline.store(wanted);
+    counters_.renewals.fetch_add(1, std::memory_order_relaxed);
+  }
+  return timer_due(record, std::max(wanted, deadline));
 }
 
 // At most 64 entries are looked at while a shard is held, whatever the batch: an acquire waits for

@@ -217,8 +217,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
     // ticket.
     std::atomic<int64_t> remaining{0};
     std::atomic<LocalOwner *> gate_owner{nullptr};  // named owner of the pending or granted global lock
-    // Some gate is shut or about to be: gates go up and down one by one, a request that needs a record sees all
-    // of them as one.
+    // Some gate is shut or about to be: gates go up and down one by one, a request that needs a record sees
+    // all of them as one.
     std::atomic<bool> gating{false};
   };
   void attempt_global(Waiter &waiter, Deferred &deferred);
@@ -243,10 +243,11 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   // leases.cpp
   HoldView view_record(const Record &record, Nanos now);
   HoldView view_global(Handle h);
-  Status extend_global(Handle h, const std::function<Nanos(Nanos)> &new_deadline, HoldView &after);
+  Status extend_global(Handle h, const std::function<Nanos(Nanos)> &new_deadline, Nanos set_ttl,
+                       HoldView &after);
   void arm_timers(Entry &entry, Nanos deadline);
-  Nanos renewal_interval(Nanos ttl);
-  Nanos tend_global_lease(Nanos renew_ttl, Nanos hold_until, Nanos now);
+  Nanos timer_due(const Record &record, Nanos deadline);
+  Nanos tend_global_lease(Handle h, Nanos now);
 
   // admin.cpp
   enum class Waits : uint8_t { ForLocks, AlsoWatches };

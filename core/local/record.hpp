@@ -70,7 +70,8 @@ struct Record {
   uint32_t home = 0;
   std::string key_bytes;
 
-  // Constant once held, but for value (home shard's lock).
+  // Constant once held, but for ttl and value: written under the locks of all its shards (the global lock's
+  // under its own and shard 0's), read under any of them.
   Nanos ttl = kNever;
   Nanos hold_until = kNever;  // max_hold
   bool renew = false;

@@ -38,7 +38,7 @@ std::unique_ptr<KeyInfo> LockTable::describe(Shard &shard, uint32_t index, bool 
     // Of several handles on the hold the oldest carries what was asked for with it.
     const KeyRef *oldest = entry.refs;
     while (oldest != nullptr && oldest->next != nullptr) oldest = oldest->next;
-    if (oldest != nullptr && oldest->record->home == shard.number()) {
+    if (oldest != nullptr) {
       info->value = oldest->record->value;
       info->metadata = oldest->record->metadata;
     } else if (entry.has_value) {
@@ -89,6 +89,9 @@ std::unique_ptr<KeyInfo> LockTable::inspect_global() {
     info->token = global_.token;
     info->remaining_ms = ms_or_none(remaining(global_.deadline.load()));
     info->hold_count = static_cast<uint32_t>(global_.handles.size());
+    const std::lock_guard shard_lock(shards_[0].mutex);
+    info->value = global_.handles.front()->value;
+    info->metadata = global_.handles.front()->metadata;
   }
   if (const Waiter *w = global_.pending; w != nullptr) {
     info->waiters.push_back(

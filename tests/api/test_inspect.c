@@ -118,6 +118,34 @@ static void an_info_is_a_snapshot_that_outlives_the_lock(void **state) {
   liblock_info_free(info);
 }
 
+static void every_key_of_a_lock_shows_its_value_and_so_does_the_global_lock(void **state) {
+  const liblock_bytes keys[] = {BYTES("a"), BYTES("b"), BYTES("c"), BYTES("d")};
+  liblock_acquire_options options = acquire_options();
+  options.value = "payload";
+  options.value_size = 7;
+  liblock_lock lock = 0;
+  assert_ok(liblock_acquire_many(*state, keys, COUNT_OF(keys), &options, &lock, NULL));
+  assert_ok(liblock_update(*state, lock, "changed", 7, NULL));
+  for (size_t i = 0; i < COUNT_OF(keys); i++) {
+    liblock_info *info = inspect(*state, keys[i].data);
+    size_t size = 0;
+    const void *value = liblock_info_value(info, &size);
+    assert_text("changed", value, size);
+    liblock_info_free(info);
+  }
+  assert_ok(liblock_release(*state, lock, NULL));
+  assert_ok(liblock_acquire_global(*state, &options, &lock, NULL));
+  liblock_cursor *cursor = NULL;
+  liblock_info *info = NULL;
+  assert_ok(liblock_list_locks(*state, NULL, &cursor, NULL));
+  assert_ok(liblock_cursor_next(cursor, &info));
+  size_t size = 0;
+  const void *value = liblock_info_value(info, &size);
+  assert_text("payload", value, size);
+  liblock_info_free(info);
+  liblock_cursor_free(cursor);
+}
+
 static void update_replaces_the_value_that_a_lock_carries(void **state) {
   const liblock_lock lock = take(*state, "k");
   static char large[4097];
@@ -271,6 +299,7 @@ int main(void) {
       fresh(an_overdue_lock_is_not_locked),
       fresh(an_info_tells_everything_about_the_holder),
       fresh(an_info_is_a_snapshot_that_outlives_the_lock),
+      fresh(every_key_of_a_lock_shows_its_value_and_so_does_the_global_lock),
       fresh(update_replaces_the_value_that_a_lock_carries),
       fresh(waiters_are_shown_in_the_order_in_which_they_will_be_served),
       fresh(getters_survive_null_and_indices_out_of_range),

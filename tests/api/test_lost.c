@@ -84,6 +84,24 @@ static void on_lost_comes_once_when_the_lease_ends(void **state) {
   recorder_free(r);
 }
 
+static void a_renewed_lease_outlives_an_extension_that_adds_and_one_that_shortens(void **state) {
+  liblock_acquire_options options = with_ttl(150);
+  options.renew = 1;
+  const liblock_lock added = take_with(*state, "a", &options);
+  const liblock_lock cut = take_with(*state, "b", &options);
+  liblock_lock global = 0;
+  assert_ok(liblock_extend(*state, added, 60, LIBLOCK_EXTEND_ADD, NULL));
+  assert_ok(liblock_extend(*state, cut, 40, LIBLOCK_EXTEND_SET, NULL));
+  let_pass_ms(600);
+  assert_ok(liblock_release(*state, added, NULL));
+  assert_ok(liblock_release(*state, cut, NULL));
+  assert_ok(liblock_acquire_global(*state, &options, &global, NULL));
+  assert_ok(liblock_extend(*state, global, 60, LIBLOCK_EXTEND_ADD, NULL));
+  assert_ok(liblock_extend(*state, global, 40, LIBLOCK_EXTEND_SET, NULL));
+  let_pass_ms(400);
+  assert_ok(liblock_release(*state, global, NULL));
+}
+
 static void on_lost_comes_for_a_lock_that_was_given_its_lease_later(void **state) {
   recorder *r = recorder_new(*state, false);
   liblock_acquire_options options = acquire_options();
@@ -206,6 +224,7 @@ int main(void) {
       fresh(a_released_lock_is_renewed_no_more),
       fresh(max_hold_ends_a_lease_that_is_renewed),
       fresh(on_lost_comes_once_when_the_lease_ends),
+      fresh(a_renewed_lease_outlives_an_extension_that_adds_and_one_that_shortens),
       fresh(on_lost_comes_for_a_lock_that_was_given_its_lease_later),
       fresh(on_lost_comes_once_when_an_administrator_takes_the_lock_away),
       fresh(a_loss_is_known_to_is_held_before_on_lost_comes),

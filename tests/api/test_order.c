@@ -111,6 +111,20 @@ static void a_higher_priority_goes_first_and_equals_in_order_of_coming(void **st
   for (int i = 0; i < 60; i++) assert_int_equal(served[i], 2 - i / 20 + 3 * (i % 20));
 }
 
+static void who_waits_in_order_cannot_keep_an_any_waiter_waiting_that_asked_long_before(void **state) {
+  recorder *r = recorder_new(*state, true);
+  const liblock_acquire_options unordered = any(0);
+  const liblock_lock held = take(*state, "k");
+  request_key(*state, r, 0, "k", &unordered);
+  let_pass_ms(5);
+  request_key(*state, r, 1, "k", NULL);
+  request_key(*state, r, 2, "k", NULL);
+  assert_ok(liblock_release(*state, held, NULL));
+  assert_true(recorder_await(r, 3));
+  for (int i = 0; i < 3; i++) assert_int_equal(recorder_at(r, (size_t)i).tag, i);
+  recorder_free(r);
+}
+
 static void mixed_orders_serve_lifo_waiters_first_and_then_fifo_ones(void **state) {
   int served[10];
   const int expected[10] = {9, 7, 5, 3, 1, 0, 2, 4, 6, 8};
@@ -210,6 +224,7 @@ int main(void) {
       fresh(waiting_threads_are_served_in_the_order_of_their_coming),
       fresh(lifo_serves_the_last_comer_first),
       fresh(a_higher_priority_goes_first_and_equals_in_order_of_coming),
+      fresh(who_waits_in_order_cannot_keep_an_any_waiter_waiting_that_asked_long_before),
       fresh(mixed_orders_serve_lifo_waiters_first_and_then_fifo_ones),
       fresh(any_order_serves_everyone_in_the_end),
       fresh(waiting_long_enough_outweighs_a_higher_priority),

@@ -208,7 +208,7 @@ typedef struct liblock_context_options {
   int64_t max_ttl_ms;           /* (table) longest ttl accepted; local: no bound */
   int64_t deadlock_detection;   /* (table) 1 = on (default), 0 = off */
   int64_t deadlock_delay_ms;    /* (table) waiting time before a search; local 1; 0 = before waiting */
-  int64_t locks_max;            /* (table) locks held at once; default 16,777,216; 1 to 67,108,864 */
+  int64_t locks_max;            /* (table) keys held at once; default 16,777,216; 1 to 67,108,864 */
   int64_t waiters_max;          /* (table) requests waiting at once; default 1,000,000; 0 to 16,777,216 */
   int64_t requests_max;         /* asynchronous requests pending at once in this context; default 1,000,000 */
   int32_t on_close;             /* LIBLOCK_ON_CLOSE_RELEASE (default), or LEAVE: leases run out by themselves */
@@ -251,7 +251,7 @@ LIBLOCK_API liblock_status liblock_instance_id(liblock_context *context, char *b
 
 /* Opens an owner: an identity that may hold a key several times (reentry), takes part in deadlock detection, and can
  * release by key. `name` (0 to 255 bytes) is shown in listings; names need not be unique, every open is an identity
- * of its own. Returns [OK, LIMIT]. Since 0.1. */
+ * of its own. Returns [OK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_owner_open(liblock_context *context, const void *name, size_t name_size,
                                               liblock_owner **owner, liblock_result *result);
 /* Releases all its locks, ends its waits as CLOSED and lets the next waiters run. A second call returns OK. */
@@ -484,7 +484,7 @@ LIBLOCK_API liblock_status liblock_sweep(liblock_context *context, uint64_t *end
 /* Counters of the table since it was made, and present sizes. */
 typedef struct liblock_stats {
   size_t struct_size;
-  uint64_t locks_held;
+  uint64_t locks_held; /* keys; the global lock is one */
   uint64_t waiters;
   uint64_t acquired;             /* grants, reentries included */
   uint64_t released;             /* by the holder */
@@ -501,7 +501,7 @@ typedef struct liblock_stats {
   uint64_t sweeps;               /* whole passes */
   uint64_t sweep_entries;        /* entries looked at */
   uint64_t sweep_entries_per_hold_max; /* most entries looked at while one shard was held */
-  uint64_t dropped_notices;      /* losses that found their completion queue full */
+  uint64_t dropped_notices;      /* (this context) losses that found their completion queue full */
 } liblock_stats;
 
 LIBLOCK_API void liblock_stats_init(liblock_stats *stats, size_t struct_size);
