@@ -92,7 +92,7 @@ liblock_status liblock_acquire_many(liblock_context *context, const liblock_byte
       count > kKeysMax) {
     return refuse(result, Status::INVALID_ARGUMENT, refused);
   }
-  constexpr size_t kUsual = 16;
+  constexpr size_t kUsual = 8;
   Bytes usual[kUsual];
   std::unique_ptr<Bytes[]> more(count > kUsual ? new (std::nothrow) Bytes[count] : nullptr);
   Bytes *all = count > kUsual ? more.get() : usual;

@@ -4,6 +4,7 @@
 // choose keys that collide. Not a cryptographic hash, and its values never leave the process.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -18,6 +19,10 @@ inline uint64_t load64(const char *p) {
   uint64_t v;
   std::memcpy(&v, p, sizeof v);
   return v;
+}
+// Numbers that compare as the bytes do.
+inline uint64_t big_endian(uint64_t v) {
+  return std::endian::native == std::endian::little ? __builtin_bswap64(v) : v;
 }
 inline uint64_t load32(const char *p) {
   uint32_t v;
@@ -75,7 +80,7 @@ inline int compare_bytes(Bytes a, Bytes b) {
   for (; at + 8 <= common; at += 8) {
     const uint64_t x = hash_internal::load64(a.data() + at);
     const uint64_t y = hash_internal::load64(b.data() + at);
-    if (x != y) return std::memcmp(a.data() + at, b.data() + at, 8);
+    if (x != y) return hash_internal::big_endian(x) < hash_internal::big_endian(y) ? -1 : 1;
   }
   for (; at < common; ++at) {
     if (a[at] != b[at]) return static_cast<unsigned char>(a[at]) < static_cast<unsigned char>(b[at]) ? -1 : 1;

@@ -241,7 +241,8 @@ void LockTable::lose_global(EndReason reason, Deferred &deferred) {
   free_global(deferred);
 }
 
-Status LockTable::release_global(const Owner &instance, Handle h, Deferred &deferred) {
+Status LockTable::release_global(const Owner &instance, Handle h) {
+  Deferred deferred(*this);
   Record *record = nullptr;
   LeaseTimer *timer = nullptr;
   bool lost = false;

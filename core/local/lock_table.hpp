@@ -26,6 +26,8 @@
 
 namespace liblock {
 
+class ShardLocks;
+
 class LockTable : public std::enable_shared_from_this<LockTable> {
  public:
   static constexpr uint32_t kShards = 1u << handle::kShardBits;
@@ -157,6 +159,9 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   Record *prepare_record(LocalOwner &owner, std::span<const Bytes> keys, const AcquireParams &params,
                          Waiter &waiter);
   void fill_keys(Record &record, std::span<const Bytes> keys);
+  bool fill_few_keys(Record &record, std::span<const Bytes> keys);
+  void fill_many_keys(Record &record, std::span<const Bytes> keys);
+  void fill_refs(Record &record, std::span<const Bytes> sorted);
   void keep_keys(Record &record);
   void insert_all(Record &record);
   bool take_free(Record &record, LocalOwner &owner, Nanos deadline);
@@ -181,6 +186,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void unpin(Record &record);
   bool release_undisturbed(Record &record);
   Status release_record(const Owner &instance, Handle h);
+  Status release_disturbed(Shard &home, Record &record, ShardLocks &locks);
   Status stale(Shard &shard, Handle h, bool consume) const;
 
   // waiting.cpp
@@ -235,7 +241,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   Pass try_pass(const LocalOwner &owner, const Record *record);
   void drop_pass(Pass pass, Deferred &deferred);
   void count_gated_hold(const LocalOwner &owner, int64_t change, Deferred *deferred);
-  Status release_global(const Owner &instance, Handle h, Deferred &deferred);
+  Status release_global(const Owner &instance, Handle h);
   void reap_global(Record &record);
   bool end_global_if_overdue(Nanos now);
   Nanos tend_global(const Waiter &waiter, Nanos now, Deferred &deferred);

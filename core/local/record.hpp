@@ -58,7 +58,8 @@ struct Record {
   Waiter *queued = nullptr;  // while it waits for a key; guarded by that key's shard's (or the global) lock
   std::atomic<uint32_t> pins{0};  // see records.cpp
 
-  // Sorted by bytes, without duplicates; constant. lock_order: their shards, ascending, each once.
+  // Without duplicates, and sorted by bytes where it may have to wait; constant. lock_order: their shards,
+  // ascending, each once.
   uint32_t key_count = 0;
   KeyRef inline_refs[kInlineKeys];
   uint16_t inline_order[kInlineKeys];

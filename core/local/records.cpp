@@ -110,7 +110,6 @@ bool LockTable::release_undisturbed(Record &record) {
 }
 
 Status LockTable::release_record(const Owner &instance, Handle h) {
-  Deferred deferred(*this);
   Shard &home = shards_[handle::shard(h)];
   home.mutex.lock();
   Record *record = home.record(h);
@@ -121,7 +120,7 @@ Status LockTable::release_record(const Owner &instance, Handle h) {
   }
   if (record->global) {
     home.mutex.unlock();
-    return release_global(instance, h, deferred);
+    return release_global(instance, h);
   }
   ShardLocks locks(*this, *record, true);
   if (record->timer == nullptr && release_undisturbed(*record)) {
@@ -130,18 +129,24 @@ Status LockTable::release_record(const Owner &instance, Handle h) {
     unpin(*record);
     return Status::OK;
   }
-  for (uint32_t i = 0; i < record->key_count; ++i) {
-    KeyRef &ref = record->refs[i];
+  return release_disturbed(home, *record, locks);
+}
+
+// With the locks of all its shards, which it lets go.
+Status LockTable::release_disturbed(Shard &home, Record &record, ShardLocks &locks) {
+  Deferred deferred(*this);
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    KeyRef &ref = record.refs[i];
     if (ref.state != KeyRef::State::Held || shards_[ref.shard].deadline(ref.index) == kNever) continue;
     end_if_overdue(shards_[ref.shard], ref.index, clock_.coarse(), deferred);
   }
-  const bool lost = record->lost.load();
-  give_back_held(*record, deferred);
-  home.forget_handle(*record);
-  LeaseTimer *timer = std::exchange(record->timer, nullptr);
+  const bool lost = record.lost.load();
+  give_back_held(record, deferred);
+  home.forget_handle(record);
+  LeaseTimer *timer = std::exchange(record.timer, nullptr);
   locks.unlock();
   if (timer != nullptr) timer->stop();
-  if (!lost) unlink_and_unpin(*record);  // else the reaper's work
+  if (!lost) unlink_and_unpin(record);  // else the reaper's work
   return lost ? Status::LOST : Status::OK;
 }
 
