@@ -254,21 +254,28 @@ Nanos LockTable::tend_global_lease(Handle h, Nanos now) {
   return timer_due(record, std::max(wanted, deadline));
 }
 
-// At most 64 entries are looked at while a shard is held, whatever the batch: an acquire waits for
-// microseconds at most.
+// With the shard's lock: ends what is overdue of the entries from..to of one chunk.
+uint64_t LockTable::end_overdue(Shard &shard, uint32_t from, uint32_t to, Nanos now, Deferred &deferred) {
+  if (shard.earliest_deadline(from, to) > now) return 0;
+  uint64_t ended = 0;
+  for (uint32_t index = from; index < to; ++index) {
+    if (shard.deadline(index) <= now) ended += end_if_overdue(shard, index, now, deferred);
+  }
+  return ended;
+}
+
+// At most one chunk of 64 entries is looked at while a shard is held, whatever the batch: an acquire waits
+// for microseconds at most.
 Nanos LockTable::end_all_overdue(Nanos now, uint64_t &ended) {
   Nanos earliest = kNever;
   for (uint32_t number = 0; number < kShards; ++number) {
     Shard &shard = shards_[number];
-    for (uint32_t index = 0;;) {
+    for (uint32_t index = 0;; index += kEntriesPerChunk) {
       Deferred deferred(*this);
       const std::lock_guard lock(shard.mutex);
-      const uint32_t end = std::min(shard.entries_end(), index + kEntriesPerChunk);
-      for (; index < end; ++index) {
-        if (shard.deadline(index) <= now) ended += end_if_overdue(shard, index, now, deferred);
-        earliest = std::min(earliest, shard.deadline(index));
-      }
       if (index >= shard.entries_end()) break;
+      ended += end_overdue(shard, index, index + kEntriesPerChunk, now, deferred);
+      earliest = std::min(earliest, shard.earliest_deadline(index, index + kEntriesPerChunk));
     }
   }
   return earliest;
@@ -280,19 +287,18 @@ bool LockTable::sweep_step(SweepPosition &position, uint64_t budget, uint64_t &e
     Deferred deferred(*this);
     Shard &shard = shards_[position.shard];
     const std::lock_guard lock(shard.mutex);
-    const uint64_t look = std::min<uint64_t>(budget, kEntriesPerChunk);
-    const uint32_t end =
-        static_cast<uint32_t>(std::min<uint64_t>(shard.entries_end(), position.index + look));
-    const uint32_t looked = end - position.index;
-    for (; position.index < end; ++position.index) {
-      if (shard.deadline(position.index) <= now)
-        ended += end_if_overdue(shard, position.index, now, deferred);
+    if (position.index >= shard.entries_end()) {
+      position = {position.shard + 1, 0};
+      continue;
     }
+    const uint64_t left_of_chunk = kEntriesPerChunk - position.index % kEntriesPerChunk;
+    const auto looked = static_cast<uint32_t>(std::min(budget, left_of_chunk));
+    ended += end_overdue(shard, position.index, position.index + looked, now, deferred);
+    position.index += looked;
     shard.counters.sweep_entries += looked;
     shard.counters.sweep_entries_per_hold_max =
         std::max<uint64_t>(shard.counters.sweep_entries_per_hold_max, looked);
     budget -= looked;
-    if (position.index >= shard.entries_end()) position = {position.shard + 1, 0};
   }
   return position.shard < kShards;
 }
@@ -311,7 +317,7 @@ bool LockTable::sweep_batch(SweepPosition &position) {
 uint64_t LockTable::sweep() {
   uint64_t ended = end_global_if_overdue(clock_.now());
   SweepPosition position;
-  while (sweep_step(position, static_cast<uint64_t>(options_.cleanup_batch_size), ended)) {}
+  sweep_step(position, UINT64_MAX, ended);  // in one go: batches are for the timer, which others wait behind
   counters_.sweeps.fetch_add(1, std::memory_order_relaxed);
   return ended;
 }

@@ -79,6 +79,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   // One batch of the periodic sweep; false: the pass is complete, the next begins anew.
   bool sweep_batch(SweepPosition &position);
   bool sweep_step(SweepPosition &position, uint64_t budget, uint64_t &ended);
+  uint64_t end_overdue(Shard &shard, uint32_t from, uint32_t to, Nanos now, Deferred &deferred);
 
   // admin.cpp
   Status release_keys(LocalOwner &owner, std::span<const Bytes> keys);

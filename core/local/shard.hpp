@@ -5,6 +5,7 @@
 // here allocates.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -70,6 +71,18 @@ class alignas(64) Shard {
   Entry &entry(uint32_t index) { return chunk_at(index)->entries[index % kEntriesPerChunk]; }
   Nanos &deadline(uint32_t index) { return chunk_at(index)->deadlines[index % kEntriesPerChunk]; }
   uint32_t entries_end() const { return entries_end_; }
+  // The earliest deadline of the entries from..to of one chunk.
+  Nanos earliest_deadline(uint32_t from, uint32_t to) const {
+    const Nanos *deadlines = chunk_at(from)->deadlines;
+    if (from + kAhead <
+        entries_end_) {  // chunks lie apart: whoever walks over them meets a new page each time
+      const Nanos *soon = chunk_at(from + kAhead)->deadlines;
+      for (uint32_t i = 0; i < kEntriesPerChunk; i += 8) __builtin_prefetch(soon + i);
+    }
+    Nanos earliest = kNever;
+    for (uint32_t i = from; i < to; ++i) earliest = std::min(earliest, deadlines[i % kEntriesPerChunk]);
+    return earliest;
+  }
   // Without the lock. The lines that an insert is about to write, as far as their addresses are known before
   // the shard's own line has come: all of them while few keys are held. `first` as in init().
   void prefetch_insert(Chunk *first) {
@@ -137,6 +150,7 @@ class alignas(64) Shard {
   static constexpr size_t kLostMax = 4'096;
 
   static constexpr uint32_t kFirstSlots = 4;
+  static constexpr uint32_t kAhead = 4 * kEntriesPerChunk;
   static constexpr size_t kInlineKey = sizeof(Entry::inline_key);
 
   // Slots that may be used before the index grows: three quarters.
