@@ -77,6 +77,7 @@ Status LockTable::begin_watching_global(Waiter &waiter) {
   global_.queue.enqueue(waiter, clock_.now());
   count_thread(waiter);
   waiter.serial = serial_.fetch_add(1) + 1;
+  waiter.first_wait_at = waiter.enqueued_at;
   waiter.where.store(Waiter::kGlobalQueue);
   return Status::OK;
 }
@@ -175,6 +176,7 @@ void LockTable::grant_global(Waiter &waiter, Deferred &deferred) {
     shards_[i].raise_token(token);
   }
   const Nanos deadline = deadline_after(waiter.params->ttl);
+  if (deadline != kNever) leases_used.store(true, std::memory_order_relaxed);
   global_.pending = nullptr;
   global_.owner = &*waiter.owner;
   global_.token = token;
@@ -194,6 +196,7 @@ void LockTable::grant_global(Waiter &waiter, Deferred &deferred) {
 void LockTable::hold_global_again(Waiter &waiter, Deferred &deferred) {
   if (waiter.params->on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND) {
     global_.deadline.store(deadline_after(waiter.params->ttl));
+    leases_used.store(true, std::memory_order_relaxed);
   }
   global_.handles.push_back(waiter.record);
   counters_.global_acquired.fetch_add(1, std::memory_order_relaxed);

@@ -201,7 +201,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void go_on(Waiter &waiter);
   bool was_handed_one_of_several(const Waiter &waiter) const;
   bool spin_as_head(Waiter &waiter);
-  void plan(Waiter &waiter, Nanos now);
+  void plan(Waiter &waiter, Nanos began_at);
   Nanos tend(Waiter &waiter, Nanos now, Deferred &deferred);
   void after_leaving(Shard &shard, uint32_t index, Deferred &deferred);
   Nanos tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferred &deferred);

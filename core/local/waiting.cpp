@@ -287,18 +287,19 @@ bool LockTable::spin_as_head(Waiter &waiter) {
   return false;
 }
 
-void LockTable::plan(Waiter &waiter, Nanos now) {
+// From when it began to wait, however late somebody comes to look after it.
+void LockTable::plan(Waiter &waiter, Nanos began_at) {
   waiter.planned = true;
   const AcquireParams &params = *waiter.params;
-  waiter.wait_until = params.wait == kNever ? kNever : now + params.wait;
+  waiter.wait_until = params.wait == kNever ? kNever : began_at + params.wait;
   if (waiter.kind != Waiter::Kind::Lock) return;
-  if (waiter.retries.start(params.retry, random_, now) == RetryCount::Step::Refused)
+  if (waiter.retries.start(params.retry, random_, began_at) == RetryCount::Step::Refused)
     waiter.wait_until = INT64_MIN;
 }
 
 // What is due for a waiter at `now`. Returns when to come back; kNever: only when nudged.
 Nanos LockTable::tend(Waiter &waiter, Nanos now, Deferred &deferred) {
-  if (!waiter.planned) plan(waiter, now);
+  if (!waiter.planned) plan(waiter, waiter.first_wait_at);
   const bool refused = waiter.wait_until == INT64_MIN;
   const auto step =
       refused ? RetryCount::Step::Refused

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "local/local_request.hpp"
 #include "local/fast_path.hpp"
+#include "local/local_request.hpp"
 #include "local/record.hpp"
 
 namespace unit {
@@ -40,6 +40,7 @@ class Request final : public liblock::LocalRequest {
  public:
   using LocalRequest::LocalRequest;
   void finished() override {
+    LIBLOCK_ASSERT(!done);  // an end comes once
     done = true;
     grant = waiter.grant;
     unpin();

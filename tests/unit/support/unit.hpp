@@ -14,6 +14,7 @@ extern "C" {
 }
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 namespace unit {
@@ -21,6 +22,13 @@ namespace unit {
 struct Failure {
   std::string text;
 };
+
+// The sizes that LIBLOCK_TEST_SIZE names.
+inline uint64_t scaled(uint64_t quick, uint64_t gate, uint64_t nightly) {
+  const char *size = std::getenv("LIBLOCK_TEST_SIZE");
+  if (size != nullptr && std::string(size) == "nightly") return nightly;
+  return size != nullptr && std::string(size) == "gate" ? gate : quick;
+}
 
 inline void check(bool holds, const char *what, const char *file, int line) {
   if (!holds) throw Failure{std::string(file) + ":" + std::to_string(line) + ": not true: " + what};
