@@ -36,8 +36,7 @@ inline constexpr uint32_t kEntriesPerChunk = 64;
 // state     owner    queue      meaning
 // Unused    null     null       in the shard's list of free entries; `hash` links to the next one
 // InUse     set      any        held
-// InUse     null     not null   free, but somebody waits (the global lock is asked for, or only ANY waits) or
-// watches
+// InUse     null     not null   free, but somebody watches, or waits (for the global lock to end, or as ANY)
 struct alignas(64) Entry {
   enum class State : uint8_t { Unused, InUse };
 

@@ -7,8 +7,8 @@
 //
 //   global_      handles  pending   gates    remaining
 //   idle         empty    null      open     meaningless
-//   asked for    empty    a waiter  shut     keys held by others, + tickets of requests that are let pass, >
-//   0 held         some     null      shut     0
+//   asked for    empty    a waiter  shut     keys held by others, + tickets of requests that pass; above 0
+//   held         some     null      shut     0
 #include <algorithm>
 
 #include "local/lease_timer.hpp"
@@ -60,26 +60,6 @@ bool LockTable::gate_all(LocalOwner &owner) {
     global_.remaining.fetch_add(others);
   }
   return global_.remaining.fetch_sub(kCounting) == kCounting;
-}
-
-Status LockTable::begin_watching_global(Waiter &waiter) {
-  std::unique_lock lock(global_.mutex);
-  const bool held = std::any_of(global_.handles.begin(), global_.handles.end(),
-                                [&](const Record *r) { return r->handle == waiter.watched; });
-  if (!held) {
-    lock.unlock();
-    return view(waiter.owner->instance(), waiter.watched).status;
-  }
-  if (waiters_.fetch_add(1) >= static_cast<uint64_t>(options_.waiters_max)) {
-    waiters_.fetch_sub(1);
-    return Status::LIMIT;
-  }
-  global_.queue.enqueue(waiter, clock_.now());
-  count_thread(waiter);
-  waiter.serial = serial_.fetch_add(1) + 1;
-  waiter.first_wait_at = waiter.enqueued_at;
-  waiter.where.store(Waiter::kGlobalQueue);
-  return Status::OK;
 }
 
 // With global_.mutex. Opens all gates first; only then does anybody run, in steps of 64 entries per hold of a

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The table of one local context name: routes a key to one of 256 shards, and holds what spans shards:
 // compound locks, the global lock, the deadlock search, statistics. One implementation file per theme:
-//   fast_path.hpp   one free key, no record           holds.cpp     begin, hand on and end holds
-//   compound.cpp    several keys, owners: the attempt  records.cpp   their conclusion, release and loss
-//   waiting.cpp   queues, blocking and timed waits, cancel
-//   global_lock.cpp the lock that excludes all others  deadlock.cpp  search over waits-for edges
-//   leases.cpp      queries, extend, sweep             admin.cpp     taking away, closing owners and
-//   instances views.cpp       inspect, list, statistics
+//   fast_path.hpp    one free key without a record    holds.cpp     begin, hand on, release and end holds
+//   record_keys.cpp  the keys of one acquire          compound.cpp  several keys, owners: the attempt
+//   records.cpp      their end, release and loss      waiting.cpp   queues, blocking and timed waits
+//   watching.cpp     waits for a change of a lock     leases.cpp    queries, extend, renewal, sweep
+//   global_lock.cpp  the lock that excludes all       deadlock.cpp  search over waits-for edges
+//   admin.cpp        taking away, closing owners      views.cpp     inspect, list, statistics
 //
 // Lock order: LocalOwner::mutex < global_.mutex < Shard::mutex (ascending number) < leaves. No user code runs
 // under any.

@@ -7,10 +7,8 @@
 //   KeyRef      to             when
 //   Wanted      Held           taken, handed over, or shared with the owner's present hold
 //   Held        GivenBack      released by its handle, or the request failed
-//   Held        Lost           the lease ended or the key was taken away; `lost` is set once for the record,
-//   by whom
-//                              finds it so first; he alone gives back the rest and frees the record ("reaps"
-//                              it)
+//   Held        Lost           the lease ended or the key was taken away; `lost` is set once for the record, by
+//                              whom finds it so first: he alone gives back the rest and frees it ("reaps" it)
 #pragma once
 
 #include <atomic>

@@ -5,13 +5,11 @@
 //
 //   word      from       who moves it           why
 //   Parked    Waiting    the waiting thread     it has looked after itself and goes to sleep
-//   Nudged    Waiting    whoever nudges         it is the next in line, or its holder's lease moved, and it
-//   may just be
-//                                               about to sleep on what it saw before
+//   Nudged    Waiting    whoever nudges         it is the next in line, or its holder's lease moved, and it may
+//                                               just be about to sleep on what it saw before
 //   Waiting   Parked     whoever nudges, and wakes it; or the thread itself when it is time to act
 //   Waiting   Nudged     the waiting thread     instead of going to sleep it looks again
-//   Done      any        whoever ends the wait, and wakes it when it was Parked; nobody else touches it after
-//   that
+//   Done      any        whoever ends the wait  and wakes it when it was Parked; nobody touches it after that
 #pragma once
 
 #include <atomic>

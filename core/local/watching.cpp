@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Waits that want no lock: for a key to be held or released, for a lock to end. A watcher stands in the queue
+// of the key (or of the global lock) beside those who wait, and is ended by what it watches for.
+#include <algorithm>
+
+#include "local/lock_table.hpp"
+
+namespace liblock {
+
+Status LockTable::wait_watching(Waiter::Kind kind, Bytes key, Handle watched, LocalOwner &owner, Nanos wait) {
+  AcquireParams params;
+  params.wait = wait;
+  if (waiters_.load(std::memory_order_relaxed) >= static_cast<uint64_t>(options_.waiters_max))
+    recount_waiters();
+  Waiter waiter;
+  waiter.kind = kind;
+  waiter.params = &params;
+  waiter.watched = watched;
+  waiter.owner = &owner;
+  const Status begun =
+      kind == Waiter::Kind::WatchLost ? begin_watching_lock(waiter) : begin_watching_key(waiter, key);
+  if (begun != Status::OK) return begun;
+  if (waiter.word.load(std::memory_order_acquire) != Waiter::kDone) wait_blocking(waiter);
+  return waiter.grant.status;
+}
+
+Status LockTable::begin_watching_key(Waiter &waiter, Bytes key) {
+  Deferred deferred(*this);
+  const Position at = position_of(key);
+  Shard &shard = shards_[at.shard];
+  const std::lock_guard lock(shard.mutex);
+  uint32_t index = shard.find(at.hash, key);
+  if (index != kNoEntry && end_if_overdue(shard, index, clock_.now(), deferred))
+    index = shard.find(at.hash, key);
+  const bool held = index != kNoEntry && shard.entry(index).held();
+  if (waiter.kind == Waiter::Kind::WatchReleased && !held) return Status::NOT_HELD;
+  if (waiter.kind == Waiter::Kind::WatchHeld && held) {
+    finish(waiter, Status::OK, deferred);
+    return Status::OK;
+  }
+  if (waiter.params->wait == 0) return Status::TIMEOUT;
+  if (index == kNoEntry) index = shard.insert(at.hash, key);
+  const Status queued = enqueue(waiter, shard, index, deferred);
+  if (queued != Status::OK) drop_idle_entry(shard, index);
+  return queued;
+}
+
+Status LockTable::begin_watching_lock(Waiter &waiter) {
+  const HoldView seen = view(waiter.owner->instance(), waiter.watched);
+  if (seen.status != Status::OK) return seen.status;
+  if (waiter.params->wait == 0) return Status::TIMEOUT;
+  uint32_t shard_number = handle::shard(waiter.watched);
+  uint32_t index = handle::index(waiter.watched);
+  if (handle::is_compound(waiter.watched)) {
+    Deferred deferred(*this);
+    std::unique_lock lock(shards_[shard_number].mutex);
+    const Record *record = shards_[shard_number].record(waiter.watched);
+    if (record == nullptr) return Status::NOT_HELD;
+    if (record->global) {
+      lock.unlock();  // comes after the global lock's
+      return begin_watching_global(waiter);
+    }
+    // Any key of it would do; one in the home shard can be looked at under the lock that is held.
+    const KeyRef *ref = std::find_if(record->refs, record->refs + record->key_count,
+                                     [&](const KeyRef &r) { return r.shard == shard_number; });
+    if (ref->state != KeyRef::State::Held) return Status::LOST;
+    return enqueue(waiter, shards_[shard_number], ref->index, deferred);
+  }
+  Deferred deferred(*this);
+  Shard &shard = shards_[shard_number];
+  const std::lock_guard lock(shard.mutex);
+  if (shard.entry(index).handle != waiter.watched || !shard.entry(index).held()) return Status::LOST;
+  return enqueue(waiter, shard, index, deferred);
+}
+
+Status LockTable::begin_watching_global(Waiter &waiter) {
+  std::unique_lock lock(global_.mutex);
+  const bool held = std::any_of(global_.handles.begin(), global_.handles.end(),
+                                [&](const Record *r) { return r->handle == waiter.watched; });
+  if (!held) {
+    lock.unlock();
+    return view(waiter.owner->instance(), waiter.watched).status;
+  }
+  if (waiters_.fetch_add(1) >= static_cast<uint64_t>(options_.waiters_max)) {
+    waiters_.fetch_sub(1);
+    return Status::LIMIT;
+  }
+  global_.queue.enqueue(waiter, clock_.now());
+  count_thread(waiter);
+  waiter.serial = serial_.fetch_add(1) + 1;
+  waiter.first_wait_at = waiter.enqueued_at;
+  waiter.where.store(Waiter::kGlobalQueue);
+  return Status::OK;
+}
+
+}  // namespace liblock
