@@ -91,8 +91,9 @@ def describe_build(build):
             return json.load(file)
     try:
         options = {option["name"]: option["value"] for option in load("intro-buildoptions.json")}
-        compiler = load("intro-compilers.json")["host"]["cpp"]
-    except (OSError, KeyError):
+        sources = [part for target in load("intro-targets.json") for part in target["target_sources"]]
+        command = next(part["compiler"] for part in sources if part.get("language") == "cpp")
+    except (OSError, KeyError, StopIteration):
         return {"compiler": "unknown", "warnings": ["not a build of meson; its options are unknown"]}
     warnings = []
     if str(options.get("optimization")) not in ("2", "3"):
@@ -102,7 +103,7 @@ def describe_build(build):
     if options.get("b_coverage"):
         warnings.append("built with b_coverage=true")
     return {
-        "compiler": f"{compiler['id']} {compiler['version']}",
+        "compiler": (_output(*command, "--version") or " ".join(command)).splitlines()[0],
         "buildtype": options.get("buildtype"),
         "optimization": options.get("optimization"),
         "lto": options.get("b_lto"),

@@ -258,55 +258,55 @@ void LockTable::end_watches(WaitQueue &queue, Waiter::Kind kind, Handle watched,
   }
 }
 
-// The commonest hand-off: from one thin hold without a lease to a request for another such. nullptr:
-// something else is to be seen to.
-Waiter *LockTable::plain_successor(Shard &shard, uint32_t index, const Entry &entry) {
-  if (entry.queue == nullptr || shard.gated || entry.has_value || shard.deadline(index) != kNever)
+// The commonest hand-off: from one thin hold without a lease to a request for another such, whose end is then
+// the only thing to do. What end_hold, leave_queue, begin_hold and hand_to come to together. nullptr: something
+// else is to be seen to, and nothing has changed.
+LocalRequest *LockTable::hand_over(Shard &shard, uint32_t index, const Owner &instance, Handle h) {
+  Entry &entry = shard.entry(index);
+  if (entry.handle != h || !entry.held() || entry.refs != nullptr || entry.queue == nullptr) return nullptr;
+  if (entry.owner->instance() != instance.instance() || shard.gated || entry.has_value ||
+      shard.deadline(index) != kNever)
     return nullptr;
-  Waiter *next = entry.queue->strict.front();
-  const bool plain = next != nullptr && next->request != nullptr && next->record == nullptr &&
-                     next->params->ttl == kNever && entry.queue->any.empty() && entry.queue->watchers.empty();
-  return plain ? next : nullptr;
-}
-
-// What end_hold, leave_queue, begin_hold and hand_to come to together for a plain successor.
-void LockTable::hand_over(Shard &shard, uint32_t index, Entry &entry, Waiter &waiter, Deferred &deferred) {
   WaitQueue &queue = *entry.queue;
-  queue.strict.remove(&waiter);
-  waiter.where.store(Waiter::kNowhere, std::memory_order_release);
+  Waiter *next = queue.strict.front();
+  if (next == nullptr || !queue.any.empty() || !queue.watchers.empty() || next->request == nullptr ||
+      next->record != nullptr || next->params->ttl != kNever)
+    return nullptr;
+  const Waiter *after = WaitQueue::Waiters::next(next);
+  if (after != nullptr && after->request == nullptr) return nullptr;  // a thread wants to be told
+  queue.strict.remove(next);
+  if (after == nullptr) shard.drop_queue(entry);
+  next->where.store(Waiter::kNowhere, std::memory_order_release);
   ++shard.counters.waits_left;
   ++shard.counters.handed_off;
   ++shard.grants;
-  entry.owner = waiter.owner;
-  entry.handle = handle::next_in_place(entry.handle);
+  entry.owner = next->owner;
+  entry.handle = handle::next_in_place(h);
   entry.token = shard.next_token();
-  Grant &grant = waiter.grant;
+  Grant &grant = next->grant;
+  grant.status = Status::OK;
   grant.flags |= LIBLOCK_RESULT_WAITED;
   grant.handle = entry.handle;
   grant.token = entry.token;
   grant.hold_count = 1;
-  if (queue.empty()) {
-    shard.drop_queue(entry);
-  } else if (queue.strict.front()->request == nullptr) {
-    nudge_head(shard, index, deferred);
-  }
-  grant.status = Status::OK;
-  deferred.drive(waiter.request);
+  return next->request;
 }
 
 // Comes with the shard's lock, and lets it go.
 Status LockTable::release_locked(Shard &shard, const Owner &instance, Handle h) {
   const uint32_t index = handle::index(h);
+  LocalRequest *next = index < shard.entries_end() ? hand_over(shard, index, instance, h) : nullptr;
+  if (next != nullptr) {
+    shard.mutex.unlock();
+    drive(*next);
+    return Status::OK;
+  }
   Deferred deferred(*this);
   const std::lock_guard lock(shard.mutex, std::adopt_lock);
   if (index >= shard.entries_end()) return stale(shard, h, true);
   Entry &entry = shard.entry(index);
   if (entry.handle != h || !entry.held() || entry.refs != nullptr) return stale(shard, h, true);
   if (entry.owner->instance() != instance.instance()) return Status::INVALID_HANDLE;
-  if (Waiter *next = plain_successor(shard, index, entry); next != nullptr) {
-    hand_over(shard, index, entry, *next, deferred);
-    return Status::OK;
-  }
   const bool overdue = shard.deadline(index) != kNever && shard.deadline(index) <= clock_.coarse();
   if (overdue) {
     lose(shard, index, EndReason::Expired, deferred);

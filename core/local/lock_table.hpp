@@ -137,8 +137,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   // fast_path.hpp, holds.cpp; with the shard's lock, which the second one lets go
   bool release_simple(Shard &shard, const Owner &instance, Handle h);
   Status release_locked(Shard &shard, const Owner &instance, Handle h);
-  static Waiter *plain_successor(Shard &shard, uint32_t index, const Entry &entry);
-  void hand_over(Shard &shard, uint32_t index, Entry &entry, Waiter &waiter, Deferred &deferred);
+  LocalRequest *hand_over(Shard &shard, uint32_t index, const Owner &instance, Handle h);
   // holds.cpp; all with the shard's lock
   bool take_credit(Shard &shard);
   bool refill_credit(Shard &shard);
