@@ -97,7 +97,7 @@ class ContextRequest final : public PendingCall, public Notice {
   }
 
  private:
-  ~ContextRequest() {
+  ~ContextRequest() override {
     if (static_cast<const void *>(params_) == own_params_) params_->~AcquireParams();
   }
   liblock_completion completion() const {
@@ -120,7 +120,7 @@ class ContextRequest final : public PendingCall, public Notice {
   void delivered() {
     const std::shared_ptr<Owner> owner = std::move(owner_);  // may end here, but not under a spin lock
     const std::shared_ptr<Completions> completions = std::move(completions_);
-    const bool destroyed = context_.requests().remove(id, [this] {
+    const bool destroyed = context_.requests().remove(id, completions == nullptr, [this] {
       this->~ContextRequest();
       return static_cast<void *>(this);
     });

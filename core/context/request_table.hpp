@@ -40,8 +40,9 @@ class RequestTable {
   // When nobody else refers to the call, its engine's side is destroyed, then `destroy` ends the rest and
   // returns the memory, all under one lock: they must not block. False: somebody does, and the caller's
   // reference is still there.
+  // delivered: after begin_delivery().
   template <typename Destroy>
-  bool remove(liblock_request id, Destroy destroy) {
+  bool remove(liblock_request id, bool delivered, Destroy destroy) {
     std::shared_ptr<void> keeper;
     void *surplus;
     {
@@ -49,7 +50,7 @@ class RequestTable {
       const auto index = static_cast<uint32_t>(id);
       PendingCall &call = *std::exchange(slots_[index].call, nullptr);
       --pending_;
-      delivering_.store(false, std::memory_order_relaxed);
+      if (delivered) delivering_.store(false, std::memory_order_relaxed);
       if (++slots_[index].generation != UINT32_MAX) free_.push_back(index);  // has room: see add()
       if (!call.is_sole() || !call.engine_part->destroy_if_sole()) return false;
       surplus = take_back(destroy(), keeper);

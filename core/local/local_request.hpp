@@ -4,7 +4,7 @@
 // and ends without a look at its timer.
 #pragma once
 
-#include "local/waiter.hpp"
+#include "local/record.hpp"
 #include "runtime/counted_timer.hpp"
 
 namespace liblock {
@@ -25,6 +25,7 @@ class LocalRequest : public CountedTimer {
   void expect_timer(std::shared_ptr<LockTable> table) {
     timer_expected_ = true;
     kept_table_ = std::move(table);
+    kept_owner_ = waiter.owner->shared_from_this();
   }
   // Only in the hands of who drives it, when it is in no queue.
   bool timer_expected() const { return timer_expected_; }
@@ -41,7 +42,9 @@ class LocalRequest : public CountedTimer {
  private:
   LockTable *const table_;  // lives as long as the request is pending, and longer by kept_table_
   bool timer_expected_ = false;
-  std::shared_ptr<LockTable> kept_table_;  // a timer may fire while, and after, the request ends
+  // A timer may fire while, and after, the request ends.
+  std::shared_ptr<LockTable> kept_table_;
+  std::shared_ptr<LocalOwner> kept_owner_;
 };
 
 }  // namespace liblock

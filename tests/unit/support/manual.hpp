@@ -52,7 +52,7 @@ class Request final : public liblock::LocalRequest {
 
 class World {
  public:
-  explicit World(liblock::TableOptions options = no_deadlock_search())
+  explicit World(const liblock::TableOptions &options = no_deadlock_search())
       : table(std::make_shared<liblock::LockTable>(options, liblock::Clock(&now), 0, 1)) {}
 
   static liblock::TableOptions no_deadlock_search() {
@@ -68,7 +68,7 @@ class World {
   }
   // The caller unpins it.
   Request *ask(liblock::LocalOwner &who, std::vector<liblock::Bytes> keys,
-               liblock::AcquireParams params = {}) {
+               const liblock::AcquireParams &params = {}) {
     auto *request = new Request(table, runtime);
     request->pin();
     request->params = params;
