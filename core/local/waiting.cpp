@@ -336,7 +336,11 @@ Nanos LockTable::tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferr
   }
   Entry &entry = shard.entry(index);
   WaitQueue &queue = *entry.queue;
-  if (std::exchange(waiter.nudged, false) && !entry.held() && !shard.gated && queue.strict.empty()) {
+  const bool may_try = std::exchange(waiter.nudged, false) && !entry.held();
+  if (may_try && shard.gated) {
+    pass_on(shard, index, deferred);  // told to try before the gate shut; behind it the pass decides
+    if (waiter.where.load() != where) return kNever;
+  } else if (may_try && queue.strict.empty()) {
     leave_queue(waiter, shard);
     if (take_credit(shard)) {
       hand_to(shard, index, waiter, deferred);
