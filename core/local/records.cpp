@@ -21,7 +21,8 @@ void LockTable::conclude(Waiter &waiter) {
   const bool granted = waiter.grant.status == Status::OK;
   if (!granted) {
     abandon(*record);
-  } else if (owner.named() && !(waiter.grant.flags & LIBLOCK_RESULT_REENTERED) && record->key_count > 1) {
+  } else if (owner.named() && !(waiter.grant.flags & LIBLOCK_RESULT_REENTERED) &&
+             (record->key_count > 1 || record->global)) {
     raise_owner_tokens(owner, waiter.grant.token);
   }
   if (granted && owner.closed.load()) {
