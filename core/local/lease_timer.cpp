@@ -21,7 +21,10 @@ class LostCall final : public Notice {
 
 }  // namespace
 
-Nanos LeaseTimer::due(Nanos now) { return table_->tend_lease(handle_, now); }
+Nanos LeaseTimer::due(Nanos now) {
+  const std::shared_ptr<LockTable> table = table_.lock();
+  return table != nullptr ? table->tend_lease(handle_, now) : kNever;
+}
 
 LostNotice LostNotice::of(const Record &record) {
   LostNotice notice;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What time does for one held lock that somebody wants to hear about: renews it every third of its ttl, or
 // finds out at its end that it is overdue. Known by the lock's handle, so that a lock that is gone is simply
-// not found.
+// not found; the record has the timer and the table has the record, so the timer does not keep the table.
 #pragma once
 
 #include "local/record.hpp"
@@ -13,7 +13,7 @@ class LockTable;
 
 class LeaseTimer final : public CountedTimer {
  public:
-  LeaseTimer(std::shared_ptr<LockTable> table, std::shared_ptr<Runtime> runtime, Handle h)
+  LeaseTimer(std::weak_ptr<LockTable> table, std::shared_ptr<Runtime> runtime, Handle h)
       : CountedTimer(std::move(runtime)), table_(std::move(table)), handle_(h) {}
   // The lock is gone: drops the reference that the record held.
   void stop() {
@@ -25,7 +25,7 @@ class LeaseTimer final : public CountedTimer {
   Nanos due(Nanos now) override;
 
  private:
-  const std::shared_ptr<LockTable> table_;
+  const std::weak_ptr<LockTable> table_;
   const Handle handle_;
 };
 

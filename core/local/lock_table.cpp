@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "local/lease_timer.hpp"
+
 namespace liblock {
 
 LockTable::LockTable(const TableOptions &options, Clock clock, uint64_t first_token, uint64_t seed)
@@ -20,7 +22,14 @@ LockTable::LockTable(const TableOptions &options, Clock clock, uint64_t first_to
   }
 }
 
-LockTable::~LockTable() = default;
+// Locks that were left to themselves (LEAVE) end with their table, and their timers with them.
+LockTable::~LockTable() {
+  for (uint32_t i = 0; i < kShards; ++i) {
+    for (Record *record : shards_[i].records()) {
+      if (record != nullptr && record->timer != nullptr) std::exchange(record->timer, nullptr)->stop();
+    }
+  }
+}
 
 void LockTable::add_owner(LocalOwner *owner) {
   const std::lock_guard lock(owners_mutex_);

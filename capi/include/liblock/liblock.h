@@ -211,7 +211,8 @@ typedef struct liblock_context_options {
   int64_t locks_max;            /* (table) keys held at once; default 16,777,216; 1 to 67,108,864 */
   int64_t waiters_max;          /* (table) requests waiting at once; default 1,000,000; 0 to 16,777,216 */
   int64_t requests_max;         /* asynchronous requests pending at once in this context; default 1,000,000 */
-  int32_t on_close;             /* LIBLOCK_ON_CLOSE_RELEASE (default), or LEAVE: leases run out by themselves */
+  int32_t on_close;             /* LIBLOCK_ON_CLOSE_RELEASE (default), or LEAVE: leases run out by themselves; the
+                                 * table itself goes with its last context */
   int32_t reserved;             /* 0 */
 } liblock_context_options;
 
