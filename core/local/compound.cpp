@@ -187,7 +187,7 @@ Status LockTable::queue_for(Record &record, uint32_t busy, Waiter &waiter, Defer
     if (ref.state == KeyRef::State::Held) continue;
     Shard &shard = shards_[ref.shard];
     if (!take_credit(shard)) return Status::LIMIT;
-    take_ref(shard, ref, kNever, shard.next_token(), *waiter.params);
+    take_ref(shard, ref, kNever, shard.next_token(), *waiter.params, deferred);
   }
   KeyRef &ref = record.refs[busy];
   Shard &shard = shards_[ref.shard];
@@ -225,7 +225,7 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
     Shard &shard = shards_[ref.shard];
     if (ref.state != KeyRef::State::Held) {
       take_credit(shard);
-      take_ref(shard, ref, deadline, token, params);
+      take_ref(shard, ref, deadline, token, params, deferred);
     }
     if (!ref.reentered) shard.deadline(ref.index) = deadline;
     if (all_reentered) continue;
@@ -263,7 +263,7 @@ bool LockTable::has_credits(const Record &record, Shard &shard) {
 }
 
 void LockTable::take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token,
-                         const AcquireParams &params) {
+                         const AcquireParams &params, Deferred &deferred) {
   if (ref.index == kNoEntry) ref.index = shard.insert(ref.hash, ref.key);
   const uint32_t index = ref.index;
   Entry &entry = shard.entry(index);
@@ -275,6 +275,7 @@ void LockTable::take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t tok
       shard.deadline(index) = deadline_after(params.ttl);
   } else {
     begin_hold(shard, index, *ref.record->owner, deadline, token);
+    if (entry.queue != nullptr) end_watches(*entry.queue, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);
   }
   ref.state = KeyRef::State::Held;
   ref.next = entry.refs;

@@ -191,13 +191,13 @@ void LockTable::hand_to(Shard &shard, uint32_t index, Waiter &waiter, Deferred &
     waiter.grant.hold_count = 1;
     waiter.grant.remaining = params.ttl;
   } else if (record->key_count == 1) {
-    take_ref(shard, *waiter.wanted, deadline, token, params);
+    take_ref(shard, *waiter.wanted, deadline, token, params, deferred);
     complete_record(*record, waiter, false, token, deadline);
   } else {
-    take_ref(shard, *waiter.wanted, kNever, token, params);  // one key of several: whoever drives it goes on
+    // One key of several: whoever drives it goes on.
+    take_ref(shard, *waiter.wanted, kNever, token, params, deferred);
   }
-  Entry &entry = shard.entry(index);
-  if (entry.queue != nullptr && !entry.queue->watchers.empty()) {
+  if (Entry &entry = shard.entry(index); record == nullptr && entry.queue != nullptr) {
     end_watches(*entry.queue, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);
   }
   finish(waiter, Status::OK, deferred);

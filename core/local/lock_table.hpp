@@ -169,7 +169,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   Availability availability(Shard &shard, uint32_t index, const LocalOwner &owner,
                             const AcquireParams &params, bool gated) const;
   bool take_all(Record &record, Waiter &waiter, Deferred &deferred);
-  void take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token, const AcquireParams &params);
+  void take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token, const AcquireParams &params,
+                Deferred &deferred);
   void drop_ref(Shard &shard, KeyRef &ref, Deferred &deferred);
   Status queue_for(Record &record, uint32_t busy, Waiter &waiter, Deferred &deferred);
   bool has_credits(const Record &record, Shard &shard);
