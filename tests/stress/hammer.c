@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Everything at once on few keys: orders, pairs of keys, named owners that reenter, time-outs, asynchronous
- * requests that are cancelled. Each key guards a plain counter; the counters must add up, each callback come once,
- * and nothing be held at the end. Deadlocks among owners must be reported, not hang.
+ * requests that are cancelled. Each key guards a plain counter; the counters must add up, each callback come
+ * once, and nothing be held at the end. Deadlocks among owners must be reported, not hang.
  */
-#include <sched.h>
-#include <stdatomic.h>
-
 #include "stress.h"
 
 enum { KEYS = 6, THREADS = 8 };
@@ -73,8 +70,8 @@ static void everything(void) {
   release(lock);
 }
 
-/* Holds one key and wants a pair: circles between owners are certain to come. All pairs name an owner: a circle through
- * a nameless request that keeps one key and waits for another could not be seen.
+/* Holds one key and wants a pair: circles between owners are certain to come. All pairs name an owner: a
+ * circle through a nameless request that keeps one key and waits for another could not be seen.
  */
 static void nested(const liblock_acquire_options *options, uint32_t a, uint32_t b) {
   liblock_lock lock;
