@@ -126,6 +126,7 @@ static void the_next_waiter_has_the_key_when_its_holder_exits(void **state) {
   pthread_t before, now;
   assert_int_equal(liblock_open("local:", NULL, &context, NULL), LIBLOCK_OK);
   assert_int_equal(pthread_create(&before, NULL, relay, &context), 0);
+  assert_int_equal(liblock_wait_held(context, "baton", 5, -1, NULL), LIBLOCK_OK); /* the first is first */
   for (unsigned i = 1; i <= runners; i++) {
     assert_int_equal(pthread_create(&now, NULL, relay, i < runners ? &context : NULL), 0);
     pthread_join(before, NULL);
