@@ -3,8 +3,6 @@
  * callbacks, lose leases, free owners and completion queues under what is pending, and close. Every request
  * ends exactly once, whatever went before it; what the memory checkers say is half of the test.
  */
-#include <sched.h>
-#include <stdatomic.h>
 
 #include "stress.h"
 
