@@ -3,7 +3,6 @@
  * callbacks, lose leases, free owners and completion queues under what is pending, and close. Every request
  * ends exactly once, whatever went before it; what the memory checkers say is half of the test.
  */
-
 #include "stress.h"
 
 enum { THREADS = 6, STEPS = 200, KEYS = 4 };
