@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The global lock against keyed ones: who passes, who waits, who is next; then many thousand random programs
 // whose every step must keep the exclusion, and whose end must leave nobody behind.
-#include "../support/manual.hpp"
-#include "../support/unit.hpp"
+#include "../support/stage.hpp"
 
 using namespace liblock;
 using unit::Request;
@@ -25,20 +24,8 @@ AcquireParams waiting_at_most_ms(int64_t ms) {
   return params;
 }
 
-struct Stage {
-  World world;
-  std::shared_ptr<LocalOwner> nobody = world.owner("");
+struct Stage : unit::Stage {
   std::shared_ptr<LocalOwner> x = world.owner("x");
-  std::vector<Request *> requests;
-
-  ~Stage() {
-    for (Request *request : requests) request->unpin();
-  }
-  Request *ask(LocalOwner &who, std::vector<Bytes> keys, AcquireParams params = {}) {
-    requests.push_back(world.ask(who, std::move(keys), params));
-    return requests.back();
-  }
-  void end(Request *request) { EXPECT(give_back(world, *nobody, request) == Status::OK); }
 };
 
 }  // namespace

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What time does to a lock, moved by hand: leases end for whoever looks, late holders hear LOST and touch
 // nobody, extensions and renewals move the end, sweeps go in small steps and miss nothing.
-#include "../support/manual.hpp"
-#include "../support/unit.hpp"
+#include "../support/stage.hpp"
 #include "local/local_engine.hpp"
 
 using namespace liblock;
@@ -12,24 +11,7 @@ using unit::World;
 
 namespace {
 
-struct Stage {
-  World world;
-  std::shared_ptr<LocalOwner> nobody = world.owner("");
-  std::vector<Request *> requests;
-
-  ~Stage() {
-    for (Request *request : requests) request->unpin();
-  }
-  LockTable &table() { return *world.table; }
-  Request *ask(std::vector<Bytes> keys, AcquireParams params = {}) {
-    requests.push_back(world.ask(*nobody, std::move(keys), params));
-    return requests.back();
-  }
-  Handle take(std::vector<Bytes> keys, AcquireParams params = {}) {
-    Request *request = ask(std::move(keys), params);
-    EXPECT(request->done && request->grant.status == Status::OK);
-    return request->grant.handle;
-  }
+struct Stage : unit::Stage {
   // Of a free key, without a request.
   Handle hold(const std::string &key, int64_t ttl_ms) {
     const Bytes bytes = key;
@@ -37,7 +19,6 @@ struct Stage {
     EXPECT(grant.status == Status::OK);
     return grant.handle;
   }
-  Status release(Handle h) { return table().release(*nobody, h); }
   Status state(Handle h) { return table().view(&world, h).status; }
   int64_t left_ms(Handle h) { return ms_from_nanos(table().view(&world, h).deadline - world.now.load()); }
   Status extend(Handle h, int64_t ms, bool add) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How waits end, moved by hand: by time, by retries, by cancel, by closing, by bounds; and in which order
 // those that are served come.
-#include "../support/manual.hpp"
-#include "../support/unit.hpp"
+#include "../support/stage.hpp"
 
 using namespace liblock;
 using unit::Request;
@@ -10,34 +9,10 @@ using unit::World;
 
 namespace {
 
-struct Stage {
-  World world;
-  std::shared_ptr<LocalOwner> nobody = world.owner("");
-  std::vector<Request *> requests;
-
-  explicit Stage(TableOptions options = World::no_deadlock_search()) : world(options) {}
-  ~Stage() {
-    for (Request *request : requests) request->unpin();
-  }
-  LockTable &table() { return *world.table; }
-  Request *ask(LocalOwner &who, std::vector<Bytes> keys, AcquireParams params = {}) {
-    requests.push_back(world.ask(who, std::move(keys), params));
-    return requests.back();
-  }
-  Request *ask(std::vector<Bytes> keys, AcquireParams params = {}) {
-    return ask(*nobody, std::move(keys), params);
-  }
-  Handle take(std::vector<Bytes> keys) {
-    Request *request = ask(std::move(keys));
-    EXPECT(request->done && request->grant.status == Status::OK);
-    return request->grant.handle;
-  }
+struct Stage : unit::Stage {
+  using unit::Stage::Stage;
   void cancel(Request *request) { table().ask_to_end(request->waiter, Status::CANCELED); }
-  void release(Handle h) { EXPECT(table().release(*nobody, h) == Status::OK); }
-  void end(Request *request) {
-    EXPECT(request->done && request->grant.status == Status::OK);
-    release(request->grant.handle);
-  }
+  void release(Handle h) { EXPECT(unit::Stage::release(h) == Status::OK); }
 };
 
 bool ended_as(const Request *request, Status status) {
