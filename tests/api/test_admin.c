@@ -224,6 +224,26 @@ static void wait_held_wakes_when_somebody_takes_the_key(void **state) {
   assert_ok(w.status);
 }
 
+static void wait_held_wakes_when_an_owner_takes_the_key_or_somebody_takes_several(void **state) {
+  static struct key_wait w;
+  liblock_context *context = *state;
+  liblock_owner *owner = open_owner(context, "o");
+  const liblock_acquire_options owned = owned_by(owner);
+  pthread_t thread = start_key_wait(&w, context, false);
+  const liblock_lock single = take_with(context, "k", &owned);
+  pthread_join(thread, NULL);
+  assert_ok(w.status);
+  assert_ok(liblock_release(context, single, NULL));
+  const liblock_bytes keys[] = {BYTES("j"), BYTES("k")};
+  liblock_lock several = 0;
+  thread = start_key_wait(&w, context, false);
+  assert_ok(liblock_acquire_many(context, keys, 2, NULL, &several, NULL));
+  pthread_join(thread, NULL);
+  assert_ok(w.status);
+  assert_ok(liblock_release(context, several, NULL));
+  liblock_owner_free(owner);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(force_release_of_a_free_key_is_not_held),
@@ -239,6 +259,7 @@ int main(void) {
       fresh(wait_released_counts_a_hand_over_as_released),
       fresh(a_wait_for_a_key_that_ended_is_counted_no_more),
       fresh(wait_held_wakes_when_somebody_takes_the_key),
+      fresh(wait_held_wakes_when_an_owner_takes_the_key_or_somebody_takes_several),
   };
   return cmocka_run_group_tests_name("administration", tests, NULL, NULL);
 }
