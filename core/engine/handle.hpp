@@ -35,10 +35,11 @@ inline Handle first(uint32_t shard, uint32_t index, bool compound, Random &rando
          (static_cast<uint64_t>(shard) << kIndexBits) | index;
 }
 inline Handle next(Handle h) { return h + (uint64_t{1} << kGenerationShift); }
-// The next one of a slot that cannot be retired now, since others wait for it: begins anew at the end.
+// The next one of a slot that cannot be retired now, since others wait for it: begins anew before the end, and
+// leaves it one more for a plain release.
 inline Handle next_in_place(Handle h) {
   const Handle slot = h & ((Handle{1} << kGenerationShift) - 1);
-  return generation(h) >= kGenerationMax ? slot | (Handle{1} << kGenerationShift) : next(h);
+  return generation(h) >= kGenerationMax - 2 ? slot | (Handle{1} << kGenerationShift) : next(h);
 }
 inline bool used_up(Handle h) { return generation(h) >= kGenerationMax - 1; }
 

@@ -95,10 +95,23 @@ UNIT_TEST(a_handle_keeps_its_place_through_all_generations_and_is_never_0) {
   EXPECT(handle::used_up(last) && !handle::used_up(h));
 }
 
+UNIT_TEST(a_handle_that_is_handed_on_for_ever_begins_anew_and_can_still_be_retired) {
+  Handle h = ((handle::kGenerationMax - 5) << handle::kGenerationShift) | 7;
+  bool began_anew = false;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT(h != 0 && handle::index(h) == 7 && handle::generation(h) != 0 && !handle::used_up(h));
+    EXPECT(handle::generation(handle::next(h)) > handle::generation(h));
+    began_anew |= handle::generation(h) == 1;
+    h = handle::next_in_place(h);
+  }
+  EXPECT(began_anew);
+}
+
 UNIT_MAIN("base", cmocka_unit_test(keys_of_every_length_hash_apart_and_apart_by_seed),
           cmocka_unit_test(one_changed_byte_changes_the_hash), cmocka_unit_test(shards_are_filled_evenly),
           cmocka_unit_test(byte_order_is_that_of_memcmp_and_shorter_first),
           cmocka_unit_test(the_longest_durations_do_not_overflow),
           cmocka_unit_test(every_status_has_a_number_name_and_text_of_its_own),
           cmocka_unit_test(a_list_keeps_order_through_inserts_and_removals),
-          cmocka_unit_test(a_handle_keeps_its_place_through_all_generations_and_is_never_0))
+          cmocka_unit_test(a_handle_keeps_its_place_through_all_generations_and_is_never_0),
+          cmocka_unit_test(a_handle_that_is_handed_on_for_ever_begins_anew_and_can_still_be_retired))
