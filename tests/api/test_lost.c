@@ -85,20 +85,20 @@ static void on_lost_comes_once_when_the_lease_ends(void **state) {
 }
 
 static void a_renewed_lease_outlives_an_extension_that_adds_and_one_that_shortens(void **state) {
-  liblock_acquire_options options = with_ttl(150);
+  liblock_acquire_options options = with_ttl(600);
   options.renew = 1;
   const liblock_lock added = take_with(*state, "a", &options);
   const liblock_lock cut = take_with(*state, "b", &options);
   liblock_lock global = 0;
-  assert_ok(liblock_extend(*state, added, 60, LIBLOCK_EXTEND_ADD, NULL));
-  assert_ok(liblock_extend(*state, cut, 40, LIBLOCK_EXTEND_SET, NULL));
-  let_pass_ms(600);
+  assert_ok(liblock_extend(*state, added, 200, LIBLOCK_EXTEND_ADD, NULL));
+  assert_ok(liblock_extend(*state, cut, 300, LIBLOCK_EXTEND_SET, NULL));
+  let_pass_ms(1200);
   assert_ok(liblock_release(*state, added, NULL));
   assert_ok(liblock_release(*state, cut, NULL));
   assert_ok(liblock_acquire_global(*state, &options, &global, NULL));
-  assert_ok(liblock_extend(*state, global, 60, LIBLOCK_EXTEND_ADD, NULL));
-  assert_ok(liblock_extend(*state, global, 40, LIBLOCK_EXTEND_SET, NULL));
-  let_pass_ms(400);
+  assert_ok(liblock_extend(*state, global, 200, LIBLOCK_EXTEND_ADD, NULL));
+  assert_ok(liblock_extend(*state, global, 300, LIBLOCK_EXTEND_SET, NULL));
+  let_pass_ms(600);
   assert_ok(liblock_release(*state, global, NULL));
 }
 

@@ -169,11 +169,12 @@ static void a_table_of_its_own(const birth *b) {
   CHILD_CHECK(liblock_try_acquire(fresh, "held", 4, NULL, &lock, NULL) == LIBLOCK_OK);
   CHILD_CHECK(liblock_try_acquire(fresh, "mine", 4, &by_thread, &mine, NULL) == LIBLOCK_OK);
   CHILD_CHECK(liblock_stats_get(fresh, &stats) == LIBLOCK_OK && stats.locks_held == 2 && stats.waiters == 0);
-  if (b->round % 4 == 0) {
+  const bool calls_back = b->round % 4 == 0;
+  if (calls_back) {
     CHILD_CHECK(liblock_acquire_async(fresh, "held", 4, NULL, call_back, fresh, &request) == LIBLOCK_OK);
   }
   CHILD_CHECK(liblock_release(fresh, lock, NULL) == LIBLOCK_OK);
-  if (b->round % 4 == 0) CHILD_CHECK(reaches(&called_back, 1));
+  if (calls_back) CHILD_CHECK(reaches(&called_back, 1));
   if (b->round % 8 == 1) {
     const pid_t grandchild = fork();
     if (grandchild == 0) _exit(liblock_release(fresh, mine, NULL) == LIBLOCK_FORKED ? 0 : 1);

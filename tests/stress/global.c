@@ -65,6 +65,14 @@ static void on_end(const liblock_completion *end, void *user_data) {
   atomic_fetch_add(&ended, 1);
 }
 
+/* An owner is freed when its requests have ended: a callback must not find that its lock went with the owner. */
+static void await_ends(void) {
+  const unsigned long asked_by_now = atomic_load(&asked);
+  for (unsigned long i = 0; i < asked_by_now; i++) {
+    while (atomic_load(&ends[i]) == 0) sched_yield();
+  }
+}
+
 static void ask(const liblock_acquire_options *options, uint32_t key, bool cancel) {
   const unsigned long number = atomic_fetch_add(&asked, 1);
   if (number >= ENDS_MAX) {
@@ -208,6 +216,7 @@ static void *want_everything(void *argument) {
         everything(&c.plain, key);
     }
   }
+  await_ends();
   choice_close(&c);
   return NULL;
 }
@@ -239,6 +248,7 @@ static void *want_keys(void *argument) {
         one_key(&c.named, pair.a, NULL, NULL);
     }
   }
+  await_ends();
   choice_close(&c);
   return NULL;
 }
