@@ -55,7 +55,7 @@ Status LockTable::begin_watching_lock(Waiter &waiter) {
     Deferred deferred(*this);
     std::unique_lock lock(shards_[shard_number].mutex);
     const Record *record = shards_[shard_number].record(waiter.watched);
-    if (record == nullptr) return Status::NOT_HELD;
+    if (record == nullptr) return stale(shards_[shard_number], waiter.watched, false);  // gone since the view
     if (record->global) {
       lock.unlock();  // comes after the global lock's
       return begin_watching_global(waiter);
@@ -69,7 +69,8 @@ Status LockTable::begin_watching_lock(Waiter &waiter) {
   Deferred deferred(*this);
   Shard &shard = shards_[shard_number];
   const std::lock_guard lock(shard.mutex);
-  if (shard.entry(index).handle != waiter.watched || !shard.entry(index).held()) return Status::LOST;
+  if (shard.entry(index).handle != waiter.watched || !shard.entry(index).held())
+    return stale(shard, waiter.watched, false);
   return enqueue(waiter, shard, index, deferred);
 }
 
