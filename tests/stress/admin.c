@@ -227,7 +227,7 @@ static void *disturb(void *argument) {
 
 static void whatever_ends_a_hold_there_is_one_holder_and_he_is_told(void **state) {
   (void)state;
-  rounds = scaled(4000, 40000, 800000);
+  rounds = scaled(2000, 20000, 400000);
   crew holders, lookers, disturbers;
   liblock_context_options options;
   liblock_context_options_init(&options, sizeof options);
