@@ -10,13 +10,16 @@ namespace {
 liblock_status clear(liblock_context *context, Engine::Whom whom, const void *id, size_t id_size,
                      uint64_t *cleared, liblock_result *result) {
   if (cleared != nullptr) *cleared = 0;
-  return guarded_result(result, [&](Outcome &) {
+  return guarded_result(result, [&](Outcome &outcome) {
     if (const Status status = usable(context); status != Status::OK) return status;
     const bool by_id = whom == Engine::Whom::Owner || whom == Engine::Whom::Instance;
     if (by_id && (id == nullptr || id_size == 0)) return Status::INVALID_ARGUMENT;
-    const uint64_t count = context->rep->engine().clear(whom, bytes(id, id_size));
-    if (cleared != nullptr) *cleared = count;
-    return Status::OK;
+    WaitedAsk ask(Ask::What::Clear);
+    ask.number = static_cast<uint64_t>(whom);
+    ask.text = bytes(id, id_size);
+    const Status status = context->rep->ask(ask, false, outcome);
+    if (cleared != nullptr) *cleared = ask.count;
+    return status;
   });
 }
 
@@ -24,10 +27,13 @@ liblock_status clear(liblock_context *context, Engine::Whom whom, const void *id
 
 liblock_status liblock_force_release(liblock_context *context, const void *key, size_t key_size,
                                      int32_t flags, liblock_result *result) {
-  return guarded_result(result, [&](Outcome &) {
+  return guarded_result(result, [&](Outcome &outcome) {
     if (const Status status = usable(context); status != Status::OK) return status;
     if (!key_is_valid(key, key_size) || (flags & ~LIBLOCK_DROP_QUEUE) != 0) return Status::INVALID_ARGUMENT;
-    return context->rep->engine().force_release(bytes(key, key_size), (flags & LIBLOCK_DROP_QUEUE) != 0);
+    WaitedAsk ask(Ask::What::ForceRelease);
+    ask.keys.emplace_back(bytes(key, key_size));
+    ask.flag = (flags & LIBLOCK_DROP_QUEUE) != 0;
+    return context->rep->ask(ask, false, outcome);
   });
 }
 liblock_status liblock_clear(liblock_context *context, uint64_t *cleared, liblock_result *result) {

@@ -52,7 +52,21 @@ void liblock_context_free(liblock_context *context) {
 }
 
 liblock_status liblock_ping(liblock_context *context, liblock_result *result) {
-  return guarded_result(result, [&](Outcome &) { return usable(context); });
+  return guarded_result(result, [&](Outcome &outcome) {
+    if (const Status status = usable(context); status != Status::OK) return status;
+    WaitedAsk ask(Ask::What::Ping);
+    return context->rep->ask(ask, false, outcome);
+  });
+}
+
+liblock_status liblock_set_events(liblock_context *context, uint64_t mask, liblock_event_callback callback,
+                                  void *user_data) {
+  return guarded([&] {
+    if (const Status status = usable(context); status != Status::OK) return status;
+    if (Events *events = context->rep->engine().events(); events != nullptr)
+      events->set(mask, callback, user_data);
+    return Status::OK;
+  });
 }
 
 liblock_status liblock_instance_id(liblock_context *context, char *buffer, size_t size, size_t *needed) {

@@ -13,36 +13,58 @@ struct liblock_cursor {
   std::shared_ptr<Context> context;
   bool queues = false;
   std::string prefix;
-  uint32_t part = 0;
+  bool at_end = false;
+  uint64_t position = 0;
   size_t next = 0;
   std::vector<std::unique_ptr<KeyInfo>> found;
 };
 
 namespace {
 
-template <typename Question>
-liblock_status ask(liblock_context *context, const void *key, size_t key_size, int32_t *answer,
-                   Question question) {
+liblock_status ask_yes_no(liblock_context *context, const void *key, size_t key_size, int32_t *answer,
+                          Ask::What what) {
   if (answer == nullptr) return LIBLOCK_INVALID_ARGUMENT;
   *answer = 0;
   return guarded([&] {
     if (const Status status = usable(context); status != Status::OK) return status;
     if (!key_is_valid(key, key_size)) return Status::INVALID_ARGUMENT;
-    *answer = question(context->rep->engine(), bytes(key, key_size)) ? 1 : 0;
-    return Status::OK;
+    WaitedAsk ask(what);
+    ask.keys.emplace_back(bytes(key, key_size));
+    Outcome outcome;
+    const Status status = context->rep->ask(ask, false, outcome);
+    *answer = ask.count != 0 ? 1 : 0;
+    return status;
   });
 }
 
 liblock_status inspect(liblock_context *context, const void *key, size_t key_size, bool queue,
                        liblock_info **info, liblock_result *result) {
   if (info != nullptr) *info = nullptr;
-  return guarded_result(result, [&](Outcome &) {
+  return guarded_result(result, [&](Outcome &outcome) {
     if (const Status status = usable(context); status != Status::OK) return status;
     if (info == nullptr || !key_is_valid(key, key_size)) return Status::INVALID_ARGUMENT;
-    auto seen = context->rep->engine().inspect(bytes(key, key_size), queue);
-    if (seen == nullptr || (!queue && !seen->is_held)) return Status::NOT_HELD;
-    *info = new liblock_info{std::move(seen)};
+    WaitedAsk ask(Ask::What::Inspect);
+    ask.keys.emplace_back(bytes(key, key_size));
+    ask.flag = queue;
+    if (const Status status = context->rep->ask(ask, false, outcome); status != Status::OK) return status;
+    if (!queue && !ask.infos.front()->is_held) return Status::NOT_HELD;
+    *info = new liblock_info{std::move(ask.infos.front())};
     return Status::OK;
+  });
+}
+
+// A wait for a key to change hands.
+liblock_status wait_for_key(liblock_context *context, const void *key, size_t key_size, int64_t wait_ms,
+                            Ask::What what, liblock_result *result) {
+  return guarded_result(result, [&](Outcome &outcome) {
+    Nanos wait;
+    if (context == nullptr || !key_is_valid(key, key_size) || !read_wait(wait_ms, wait)) {
+      return Status::INVALID_ARGUMENT;
+    }
+    WaitedAsk ask(what);
+    ask.keys.emplace_back(bytes(key, key_size));
+    ask.wait = wait;
+    return context->rep->ask(ask, wait != 0, outcome);
   });
 }
 
@@ -86,11 +108,11 @@ const WaiterInfo *waiter_at(const liblock_info *info, size_t index) {
 
 liblock_status liblock_is_locked(liblock_context *context, const void *key, size_t key_size,
                                  int32_t *locked) {
-  return ask(context, key, key_size, locked, [](Engine &engine, Bytes k) { return engine.is_locked(k); });
+  return ask_yes_no(context, key, key_size, locked, Ask::What::IsLocked);
 }
 liblock_status liblock_is_queued(liblock_context *context, const void *key, size_t key_size,
                                  int32_t *queued) {
-  return ask(context, key, key_size, queued, [](Engine &engine, Bytes k) { return engine.is_queued(k); });
+  return ask_yes_no(context, key, key_size, queued, Ask::What::IsQueued);
 }
 liblock_status liblock_inspect(liblock_context *context, const void *key, size_t key_size,
                                liblock_info **info, liblock_result *result) {
@@ -175,11 +197,18 @@ liblock_status liblock_cursor_next(liblock_cursor *cursor, liblock_info **info) 
   return guarded([&] {
     if (const Status status = cursor->context->state(); status != Status::OK) return status;
     while (cursor->next == cursor->found.size()) {
-      cursor->found.clear();
+      if (cursor->at_end) return Status::OK;
+      WaitedAsk ask(Ask::What::List);
+      ask.text = cursor->prefix;
+      ask.flag = cursor->queues;
+      ask.number = cursor->position;
+      Outcome outcome;
+      if (const Status status = cursor->context->ask(ask, false, outcome); status != Status::OK)
+        return status;
+      cursor->found = std::move(ask.infos);
       cursor->next = 0;
-      Engine &engine = cursor->context->engine();
-      if (!engine.list_part(cursor->part, cursor->queues, cursor->prefix, cursor->found)) return Status::OK;
-      ++cursor->part;
+      cursor->position = ask.number;
+      cursor->at_end = ask.number == 0;
     }
     *info = new liblock_info{std::move(cursor->found[cursor->next])};
     ++cursor->next;
@@ -192,23 +221,9 @@ void liblock_cursor_free(liblock_cursor *cursor) {
 
 liblock_status liblock_wait_held(liblock_context *context, const void *key, size_t key_size, int64_t wait_ms,
                                  liblock_result *result) {
-  return guarded_result(result, [&](Outcome &outcome) {
-    Nanos wait;
-    if (context == nullptr || !key_is_valid(key, key_size) || !read_wait(wait_ms, wait)) {
-      return Status::INVALID_ARGUMENT;
-    }
-    return context->rep->wait(outcome, wait,
-                              [&] { return context->rep->engine().wait_held(bytes(key, key_size), wait); });
-  });
+  return wait_for_key(context, key, key_size, wait_ms, Ask::What::WaitHeld, result);
 }
 liblock_status liblock_wait_released(liblock_context *context, const void *key, size_t key_size,
                                      int64_t wait_ms, liblock_result *result) {
-  return guarded_result(result, [&](Outcome &outcome) {
-    Nanos wait;
-    if (context == nullptr || !key_is_valid(key, key_size) || !read_wait(wait_ms, wait)) {
-      return Status::INVALID_ARGUMENT;
-    }
-    return context->rep->wait(
-        outcome, wait, [&] { return context->rep->engine().wait_released(bytes(key, key_size), wait); });
-  });
+  return wait_for_key(context, key, key_size, wait_ms, Ask::What::WaitReleased, result);
 }

@@ -25,6 +25,15 @@ void describe(liblock_context *context, const HoldView &seen, Outcome &outcome) 
   outcome.grant.remaining = left_of(context, seen);
 }
 
+[[gnu::noinline]] Status release_on_server(Context &context, liblock_lock lock, std::string &message) {
+  WaitedAsk ask(Ask::What::Release);
+  ask.lock = lock;
+  Outcome outcome;
+  const Status status = context.ask(ask, false, outcome);
+  message = std::move(outcome.message);
+  return status;
+}
+
 // The owner's core object when it belongs to this context, else null.
 std::shared_ptr<Owner> owner_in(liblock_context *context, liblock_owner *owner) {
   if (owner == LIBLOCK_OWNER_THREAD) return context->rep->thread_owner();
@@ -35,13 +44,17 @@ std::shared_ptr<Owner> owner_in(liblock_context *context, liblock_owner *owner) 
 
 liblock_status liblock_release(liblock_context *context, liblock_lock lock, liblock_result *result) {
   if (!result_is_usable(result)) return LIBLOCK_INVALID_ARGUMENT;
+  std::string message;
   const liblock_status status = guarded([&] {
     const Status open = usable(context);
-    return open != Status::OK ? open : context->rep->engine().release(lock);
+    if (open != Status::OK) return open;
+    Engine &engine = context->rep->engine();
+    return engine.talks_to_server() ? release_on_server(*context->rep, lock, message) : engine.release(lock);
   });
   if (result != nullptr) {
     Outcome outcome;
     outcome.status = static_cast<Status>(status);
+    outcome.message = std::move(message);
     fill_result(result, outcome);
   }
   return status;
@@ -49,12 +62,15 @@ liblock_status liblock_release(liblock_context *context, liblock_lock lock, libl
 
 liblock_status liblock_release_keys(liblock_context *context, liblock_owner *owner, const liblock_bytes *keys,
                                     size_t count, liblock_result *result) {
-  return guarded_result(result, [&](Outcome &) {
+  return guarded_result(result, [&](Outcome &outcome) {
     if (const Status status = usable(context); status != Status::OK) return status;
     std::vector<Bytes> all;
     if (const Status status = read_keys(keys, count, all); status != Status::OK) return status;
-    const std::shared_ptr<Owner> holder = owner_in(context, owner);
-    return holder == nullptr ? Status::INVALID_ARGUMENT : context->rep->engine().release_keys(*holder, all);
+    WaitedAsk ask(Ask::What::ReleaseKeys);
+    ask.owner = owner_in(context, owner);
+    if (ask.owner == nullptr) return Status::INVALID_ARGUMENT;
+    ask.keys.assign(all.begin(), all.end());
+    return context->rep->ask(ask, false, outcome);
   });
 }
 
@@ -63,26 +79,33 @@ liblock_status liblock_extend(liblock_context *context, liblock_lock lock, int64
   return guarded_result(result, [&](Outcome &outcome) {
     if (const Status status = usable(context); status != Status::OK) return status;
     const bool known = flags == LIBLOCK_EXTEND_SET || flags == LIBLOCK_EXTEND_ADD;
-    if (!known || ttl_ms == LIBLOCK_DEFAULT ||
-        !ttl_is_valid(ttl_ms, context->rep->options().table.max_ttl_ms)) {
+    if (!known || ttl_ms == LIBLOCK_DEFAULT || !ttl_is_valid(ttl_ms, context->rep->options())) {
       outcome.message =
           "ttl_ms must be 1 to max_ttl_ms, TTL_AUTO or TTL_NONE; flags EXTEND_SET or EXTEND_ADD";
       return Status::INVALID_ARGUMENT;
     }
-    HoldView after;
-    const Status status =
-        context->rep->engine().extend(lock, ttl_of(ttl_ms), flags == LIBLOCK_EXTEND_ADD, after);
-    if (status == Status::OK) describe(context, after, outcome);
+    const ContextKind &kind = context->rep->options().kind;
+    const bool is_auto = ttl_ms == LIBLOCK_TTL_AUTO && kind.ttl_auto_ms != 0;
+    WaitedAsk ask(Ask::What::Extend);
+    ask.lock = lock;
+    ask.ttl = is_auto ? nanos_from_ms(kind.ttl_auto_ms) : ttl_of(ttl_ms);
+    ask.number = is_auto;
+    ask.flag = flags == LIBLOCK_EXTEND_ADD;
+    const Status status = context->rep->ask(ask, false, outcome);
+    if (status == Status::OK) describe(context, ask.view, outcome);
     return status;
   });
 }
 
 liblock_status liblock_update(liblock_context *context, liblock_lock lock, const void *value,
                               size_t value_size, liblock_result *result) {
-  return guarded_result(result, [&](Outcome &) {
+  return guarded_result(result, [&](Outcome &outcome) {
     if (const Status status = usable(context); status != Status::OK) return status;
     if (value_size > kValueMax || (value == nullptr && value_size != 0)) return Status::INVALID_ARGUMENT;
-    return context->rep->engine().update(lock, bytes(value, value_size));
+    WaitedAsk ask(Ask::What::Update);
+    ask.lock = lock;
+    ask.text = bytes(value, value_size);
+    return context->rep->ask(ask, false, outcome);
   });
 }
 
@@ -120,9 +143,11 @@ liblock_status liblock_hold_count(liblock_context *context, liblock_lock lock, u
 
 liblock_status liblock_verify(liblock_context *context, liblock_lock lock, liblock_result *result) {
   return guarded_result(result, [&](Outcome &outcome) {
-    HoldView seen;
-    const Status status = view(context, lock, seen);
-    if (status == Status::OK) describe(context, seen, outcome);
+    if (const Status status = usable(context); status != Status::OK) return status;
+    WaitedAsk ask(Ask::What::Verify);
+    ask.lock = lock;
+    const Status status = context->rep->ask(ask, false, outcome);
+    if (status == Status::OK) describe(context, ask.view, outcome);
     return status;
   });
 }
@@ -132,6 +157,9 @@ liblock_status liblock_wait_lost(liblock_context *context, liblock_lock lock, in
   return guarded_result(result, [&](Outcome &outcome) {
     Nanos wait;
     if (context == nullptr || !read_wait(wait_ms, wait)) return Status::INVALID_ARGUMENT;
-    return context->rep->wait(outcome, wait, [&] { return context->rep->engine().wait_lost(lock, wait); });
+    WaitedAsk ask(Ask::What::WaitLost);
+    ask.lock = lock;
+    ask.wait = wait;
+    return context->rep->ask(ask, wait != 0, outcome);
   });
 }

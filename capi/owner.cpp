@@ -27,8 +27,17 @@ liblock_status liblock_owner_close(liblock_owner *owner) {
   if (owner == LIBLOCK_OWNER_THREAD) return LIBLOCK_INVALID_ARGUMENT;
   return guarded([&] {
     // A closed context has closed its owners, a forked one has none.
-    if (owner->context->state() == Status::OK) owner->context->engine().close_owner(*owner->rep);
-    return Status::OK;
+    Context &context = *owner->context;
+    if (context.state() != Status::OK) return Status::OK;
+    // Where nobody may wait it still happens, a moment later.
+    if (context.may_block() != Status::OK) {
+      context.engine().close_owner(owner->rep);
+      return Status::OK;
+    }
+    WaitedAsk ask(Ask::What::CloseOwner);
+    ask.owner = owner->rep;
+    Outcome outcome;
+    return context.ask(ask, false, outcome);
   });
 }
 

@@ -27,14 +27,19 @@ class Clock {
  public:
   Clock() = default;
   explicit Clock(const std::atomic<Nanos> *manual) : manual_(manual), resolution_(0) {}
-
-  Nanos now() const {
-    return manual_ != nullptr ? manual_->load(std::memory_order_acquire) : read(CLOCK_MONOTONIC);
+  // Goes on while the machine sleeps, as a server's clock does; for leases that a server keeps.
+  static Clock suspend_aware() {
+    Clock clock;
+    clock.id_ = clock.coarse_id_ = CLOCK_BOOTTIME;
+    clock.resolution_ = 0;
+    return clock;
   }
+
+  Nanos now() const { return manual_ != nullptr ? manual_->load(std::memory_order_acquire) : read(id_); }
   // May lag behind now() by up to resolution(); a lease counted from here adds that, so that it never ends
   // early.
   Nanos coarse() const {
-    return manual_ != nullptr ? manual_->load(std::memory_order_acquire) : read(CLOCK_MONOTONIC_COARSE);
+    return manual_ != nullptr ? manual_->load(std::memory_order_acquire) : read(coarse_id_);
   }
   Nanos resolution() const { return resolution_; }
   bool is_manual() const { return manual_ != nullptr; }
@@ -51,6 +56,8 @@ class Clock {
   }
 
   const std::atomic<Nanos> *manual_ = nullptr;
+  clockid_t id_ = CLOCK_MONOTONIC;
+  clockid_t coarse_id_ = CLOCK_MONOTONIC_COARSE;
   Nanos resolution_ = coarse_resolution();
 };
 

@@ -37,6 +37,9 @@ Status undo_if_late(Engine &engine, const Grant &grant, Nanos min_remaining) {
   return Status::TOO_LATE;
 }
 
+constexpr char kNotAccepted[] =
+    "a context with a server has no global lock, and its lock keys must not begin with \"ll1:\"";
+
 void single_attempt(AcquireParams &params) {
   params.wait = 0;
   params.retry.retries_max = 0;
@@ -155,11 +158,11 @@ Status Context::prepare(const liblock_acquire_options *options, AcquireParams &p
                   : "options.struct_size is not set; use liblock_acquire_options_init";
     return status;
   }
-  if (const Status status = check_acquire_options(*o, options_.table.max_ttl_ms); status != Status::OK) {
-    message = explain_acquire_options(*o, options_.table.max_ttl_ms);
+  if (const Status status = check_acquire_options(*o, options_); status != Status::OK) {
+    message = explain_acquire_options(*o, options_);
     return status;
   }
-  params = acquire_params(*o);
+  params = acquire_params(*o, options_);
   if (o->completions != nullptr) {
     if (o->completions->context.get() != this) {
       message = "the completion queue was opened on another context";
@@ -187,7 +190,12 @@ Outcome Context::acquire(std::span<const Bytes> keys, const liblock_acquire_opti
   outcome.status = prepare(options, params, owner, outcome.message);
   if (outcome.status != Status::OK) return outcome;
   if (try_once) single_attempt(params);
-  if (!params.tries_once()) outcome.status = may_block();
+  outcome.status = engine_->accepts(keys);
+  if (outcome.status != Status::OK) {
+    outcome.message = kNotAccepted;
+    return outcome;
+  }
+  if (!params.tries_once() || engine_->talks_to_server()) outcome.status = may_block();
   if (outcome.status != Status::OK) {
     outcome.message = "a callback or loop thread must not wait; use wait_ms 0, or the _async call";
     return outcome;
@@ -198,7 +206,10 @@ Outcome Context::acquire(std::span<const Bytes> keys, const liblock_acquire_opti
   outcome.waited = outcome.grant.waited;
   if (outcome.status == Status::OK)
     outcome.status = undo_if_late(*engine_, outcome.grant, params.min_remaining);
-  if (outcome.status != Status::OK) outcome.grant.handle = outcome.grant.token = 0;
+  if (outcome.status != Status::OK) {
+    outcome.grant.handle = outcome.grant.token = 0;
+    outcome.message = engine_->explain(outcome.status);
+  }
   if (outcome.grant.counted_as_waiting) stop_waiting();
   return outcome;
 }
@@ -211,6 +222,7 @@ Status Context::submit(std::span<const Bytes> keys, const liblock_acquire_option
   if (const Status status = prepare(options, params, owner, message); status != Status::OK) return status;
   auto completions = std::static_pointer_cast<Completions>(params.losses);
   if ((callback != nullptr) == (completions != nullptr)) return Status::INVALID_ARGUMENT;
+  if (const Status status = engine_->accepts(keys); status != Status::OK) return status;
   if (completions != nullptr) {
     if (const Status status = completions->reserve(); status != Status::OK) return status;
   }

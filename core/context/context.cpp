@@ -10,6 +10,8 @@
 #include "context/fork.hpp"
 #include "local/local_engine.hpp"
 #include "local/table_registry.hpp"
+#include "redis/redis_engine.hpp"
+#include "redis/tls.hpp"
 #include "runtime/thread_runtime.hpp"
 
 namespace liblock {
@@ -25,37 +27,76 @@ std::string new_instance_id(Random &random) {
   return text;
 }
 
-Status read_url(const char *url, std::string &name, std::string &message) {
+constexpr const char *kServerSchemes[] = {"redis://", "rediss://", "unix://"};
+
+bool starts_with(const char *text, const char *prefix) {
+  return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
+}
+
+Status read_local_name(const char *url, std::string &name, std::string &message) {
+  name = url + sizeof kLocalScheme - 1;
+  if (name.size() <= 255) return Status::OK;
+  message = "the name after \"local:\" is longer than 255 bytes";
+  return Status::INVALID_ARGUMENT;
+}
+
+Status refuse_url(const char *url, std::string &message) {
   if (url == nullptr) {
-    message = "url is NULL; use \"local:NAME\", or \"local:\" for a table of its own";
+    message = "url is NULL; use \"local:NAME\" or \"redis://host:port/db\"";
     return Status::INVALID_ARGUMENT;
   }
-  if (std::strncmp(url, kLocalScheme, sizeof kLocalScheme - 1) == 0) {
-    name = url + sizeof kLocalScheme - 1;
-    if (name.size() <= 255) return Status::OK;
-    message = "the name after \"local:\" is longer than 255 bytes";
-    return Status::INVALID_ARGUMENT;
-  }
-  for (const char *scheme : {"redis://", "rediss://", "unix://", "quorum:"}) {
-    if (std::strncmp(url, scheme, std::strlen(scheme)) != 0) continue;
-    message = std::string("this version has no ") + scheme + " contexts yet; use \"local:NAME\"";
+  if (starts_with(url, "quorum:")) {
+    message = "this version has no quorum: contexts yet; use \"redis://host:port/db\" or \"local:NAME\"";
     return Status::UNSUPPORTED;
   }
   const size_t scheme = std::strspn(url, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
   const bool has_scheme = scheme > 0 && url[scheme] == ':';
-  message = has_scheme ? "the url names no kind of context that this version knows; use \"local:NAME\""
-                       : "the url has no scheme; use \"local:NAME\", or \"local:\" for a table of its own";
+  message = has_scheme ? "the url names no kind of context that this version knows; use \"local:NAME\", "
+                         "\"redis://host:port/db\", \"rediss://…\" or \"unix:///path\""
+                       : "the url has no scheme; use \"local:NAME\" or \"redis://host:port/db\"";
   return has_scheme ? Status::UNSUPPORTED : Status::INVALID_ARGUMENT;
+}
+
+Status connection_options(const char *url, const ContextOptions &options, ConnectionOptions &connection,
+                          std::string &message) {
+  if (const Status status = read_server_url(url, connection.address, message); status != Status::OK)
+    return status;
+  const ServerOptions &server = options.server;
+  if (!server.username.empty()) connection.address.user = server.username;
+  if (!server.password.empty()) connection.address.password = Secret(server.password);
+  connection.name = server.client_name;
+  connection.connect_timeout = nanos_from_ms(server.connect_timeout_ms);
+  connection.command_timeout = nanos_from_ms(server.command_timeout_ms);
+  if (!connection.address.tls) return Status::OK;
+  if (!tls_supported()) {
+    message = "this library was built without TLS; build it with -Dtls=enabled (OpenSSL)";
+    return Status::UNSUPPORTED;
+  }
+  const TlsOptions tls{server.tls_ca_file,  server.tls_ca_path,     server.tls_certificate_file,
+                       server.tls_key_file, server.tls_server_name, server.tls_verify};
+  connection.tls = make_tls_config(tls, message);
+  return connection.tls != nullptr ? Status::OK : Status::INVALID_ARGUMENT;
 }
 
 }  // namespace
 
 Status Context::open(const char *url, const liblock_context_options *options,
                      std::shared_ptr<Context> &context, bool &fresh, std::string &message) {
+  fresh = true;
+  if (url != nullptr && starts_with(url, kLocalScheme))
+    return open_local(url, options, context, fresh, message);
+  for (const char *scheme : kServerSchemes) {
+    if (url != nullptr && starts_with(url, scheme)) return open_server(url, options, context, message);
+  }
+  return refuse_url(url, message);
+}
+
+Status Context::open_local(const char *url, const liblock_context_options *options,
+                           std::shared_ptr<Context> &context, bool &fresh, std::string &message) {
   std::string name;
   ContextOptions read;
-  Status status = read_url(url, name, message);
-  if (status == Status::OK) status = read_context_options(options, read, message);
+  Status status = read_local_name(url, name, message);
+  if (status == Status::OK) status = read_context_options(options, kLocalKind, read, message);
   if (status != Status::OK) return status;
   watch_forks();
   OpenedTable opened = open_table(name, read.table, Clock());
@@ -65,15 +106,39 @@ Status Context::open(const char *url, const liblock_context_options *options,
     return opened.status;
   }
   fresh = opened.fresh;
-  context = std::make_shared<Context>(std::move(read));
-  if (context->options_.uv_loop != nullptr) {
-    context->loop_ = LoopRuntime::make(static_cast<uv_loop_t *>(context->options_.uv_loop));
-  }
+  context = make(std::move(read));
   Context *self = context.get();
   context->engine_ = std::make_unique<LocalEngine>(std::move(opened.table), context->instance_id_, self,
                                                    [self] { return self->runtime(); });
   register_context(self);
   return Status::OK;
+}
+
+Status Context::open_server(const char *url, const liblock_context_options *options,
+                            std::shared_ptr<Context> &context, std::string &message) {
+  ContextOptions read;
+  InstanceOptions instance;
+  Status status = read_context_options(options, kServerKind, read, message);
+  if (status == Status::OK) status = connection_options(url, read, instance.connection, message);
+  Secret::wipe(read.server.password);
+  if (status != Status::OK) return status;
+  watch_forks();
+  instance.prefix = read.table.prefix;
+  instance.alive = nanos_from_ms(read.server.alive_ms);
+  instance.locks_max = static_cast<size_t>(read.table.locks_max);
+  instance.waiters_max = static_cast<size_t>(read.table.waiters_max);
+  context = make(std::move(read));
+  Context *self = context.get();
+  context->engine_ = std::make_unique<RedisEngine>(context->runtime(), instance, context->instance_id_, self);
+  register_context(self);
+  return Status::OK;
+}
+
+std::shared_ptr<Context> Context::make(ContextOptions options) {
+  auto context = std::make_shared<Context>(std::move(options));
+  if (context->options_.uv_loop != nullptr)
+    context->loop_ = LoopRuntime::make(static_cast<uv_loop_t *>(context->options_.uv_loop));
+  return context;
 }
 
 Context::Context(ContextOptions options)
@@ -96,19 +161,47 @@ void Context::stop_waiting() {
 }
 
 // Ends waits and holds; afterwards threads that waited are on their way out.
-void Context::end_everything() { engine_->close(options_.leave_on_close); }
+void Context::end_everything() {
+  engine_->close(options_.leave_on_close, [self = shared_from_this()] { self->engine_closed(); });
+}
+
+void Context::engine_closed() {
+  Notice *after;
+  {
+    const std::lock_guard lock(mutex_);
+    engine_closed_ = true;
+    after = std::exchange(after_close_, nullptr);
+    left_.notify_all();
+  }
+  if (after != nullptr) runtime()->post(after);
+  if (loop_ != nullptr) loop_->close();
+}
 
 Status Context::close() {
   if (forked()) return Status::OK;
   if (NoBlockingScope::active()) return Status::WOULD_DEADLOCK;
   State open = State::Open;
-  if (state_.compare_exchange_strong(open, State::Closed)) {
-    end_everything();
-    if (loop_ != nullptr) loop_->close();
-  }
+  if (state_.compare_exchange_strong(open, State::Closed)) end_everything();
+  // What is left to say to a server is said by the very loop whose thread this is.
+  if (engine_->talks_to_server() && loop_ != nullptr && loop_->on_loop_thread()) return Status::OK;
   std::unique_lock lock(mutex_);
-  left_.wait(lock, [this] { return waiting_.load() == 0; });
+  left_.wait(lock, [this] { return waiting_.load() == 0 && engine_closed_; });
   return Status::OK;
+}
+
+Status Context::ask(WaitedAsk &ask, bool waits, Outcome &outcome) {
+  if (const Status status = state(); status != Status::OK) return status;
+  if ((waits || engine_->talks_to_server()) && may_block() != Status::OK) {
+    outcome.message = "a callback or loop thread must not wait; use the _async call";
+    return Status::WOULD_DEADLOCK;
+  }
+  const Waiting waiting(*this);
+  const Nanos began_at = engine_->clock().now();
+  engine_->start(ask);
+  ask.parking.park();
+  outcome.waited = engine_->clock().now() - began_at;
+  outcome.message = ask.message.empty() ? engine_->explain(ask.status) : ask.message;
+  return ask.status;
 }
 
 namespace {
@@ -137,14 +230,18 @@ class CloseCall final : public Notice {
 
 Status Context::close_async(liblock_callback callback, void *user_data) {
   if (forked()) return Status::FORKED;
-  const std::shared_ptr<Runtime> where = runtime();
   State open = State::Open;
   const bool first = state_.compare_exchange_strong(open, State::Closed);
-  if (first) end_everything();
   if (!first && loop_ != nullptr) return Status::CLOSED;  // its loop may deliver nothing any more
-  // Behind the ends of all requests, which end_everything() posted.
-  if (callback != nullptr) where->post(new CloseCall(shared_from_this(), callback, user_data));
-  if (first && loop_ != nullptr) loop_->close();
+  // Behind the ends of all requests, which the end of everything posts.
+  std::unique_ptr<Notice> call(callback != nullptr ? new CloseCall(shared_from_this(), callback, user_data)
+                                                   : nullptr);
+  if (first) {
+    after_close_ = call.release();
+    end_everything();
+  } else if (call != nullptr) {
+    runtime()->post(call.release());
+  }
   return Status::OK;
 }
 
@@ -161,6 +258,7 @@ void Context::close_descriptors_after_fork() {
   for (const auto &weak : completions_) {
     if (const auto c = weak.lock()) c->close_fd_after_fork();
   }
+  engine_->close_descriptors_after_fork();
 }
 
 }  // namespace liblock

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/parking.hpp"
 #include "context/completions.hpp"
 #include "context/options.hpp"
 #include "context/request_table.hpp"
@@ -28,6 +29,14 @@ struct Outcome {
   Grant grant;
   Nanos waited = 0;
   std::string message;  // more than the status' own text
+};
+
+// An ask on the stack of a thread that waits for its end.
+class WaitedAsk final : public Ask {
+ public:
+  explicit WaitedAsk(What question) { what = question; }
+  void ended() override { parking.unpark(); }
+  Parking parking;
 };
 
 class Context : public std::enable_shared_from_this<Context> {
@@ -82,17 +91,8 @@ class Context : public std::enable_shared_from_this<Context> {
     Context &context_;
   };
 
-  // Runs a wait of the engine where waiting is allowed; wait 0 only looks.
-  template <typename Body>
-  Status wait(Outcome &outcome, Nanos wait, Body body) {
-    if (const Status status = state(); status != Status::OK) return status;
-    if (wait != 0 && may_block() != Status::OK) return Status::WOULD_DEADLOCK;
-    const Waiting waiting(*this);
-    const Nanos began_at = engine_->clock().now();
-    const Status status = body();
-    outcome.waited = engine_->clock().now() - began_at;
-    return status;
-  }
+  // Asks the engine and waits for the end; waits: it may take as long as ask.wait says.
+  Status ask(WaitedAsk &ask, bool waits, Outcome &outcome);
 
   Status close();
   Status close_async(liblock_callback callback, void *user_data);
@@ -102,12 +102,18 @@ class Context : public std::enable_shared_from_this<Context> {
   void close_descriptors_after_fork();
 
  private:
+  static std::shared_ptr<Context> make(ContextOptions options);
+  static Status open_local(const char *url, const liblock_context_options *options,
+                           std::shared_ptr<Context> &context, bool &fresh, std::string &message);
+  static Status open_server(const char *url, const liblock_context_options *options,
+                            std::shared_ptr<Context> &context, std::string &message);
   friend class ContextRequest;
   Status begin(class ContextRequest &call, Owner &holder, std::span<const Bytes> keys,
                liblock_request *request);
   Status read_usual(const liblock_acquire_options *options, bool try_once, Nanos &ttl) const;
   void stop_waiting();
   void end_everything();
+  void engine_closed();
   Status prepare(const liblock_acquire_options *options, AcquireParams &params, std::shared_ptr<Owner> &owner,
                  std::string &message);
 
@@ -122,6 +128,8 @@ class Context : public std::enable_shared_from_this<Context> {
   std::atomic<uint64_t> waiting_{0};
   std::mutex mutex_;  // guards completions_, and waiting for waiting_ == 0
   std::condition_variable left_;
+  bool engine_closed_ = false;  // guarded by mutex_, as the next
+  Notice *after_close_ = nullptr;
   std::vector<std::weak_ptr<Completions>> completions_;
   const std::shared_ptr<std::atomic<uint64_t>> dropped_notices_ = std::make_shared<std::atomic<uint64_t>>(0);
 };
@@ -133,7 +141,7 @@ inline Status Context::read_usual(const liblock_acquire_options *options, bool t
   const liblock_acquire_options &o = options == nullptr ? kAcquireDefaults : *options;
   if (options != nullptr) {
     const bool usual = o.struct_size == sizeof o && differs_in_waiting_only(o, kAcquireDefaults) &&
-                       ttl_is_valid(o.ttl_ms, options_.table.max_ttl_ms) && waiting_is_valid(o);
+                       ttl_is_valid(o.ttl_ms, options_) && waiting_is_valid(o);
     if (!usual) return Status::UNSUPPORTED;
   }
   ttl = ttl_of(o.ttl_ms);

@@ -2,6 +2,9 @@
 // See options.hpp. Every range stands once, in a table, from which both the check and its explanation follow.
 #include "context/options.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include "context/struct_size.hpp"
 
 namespace liblock {
@@ -29,6 +32,7 @@ int64_t or_default(int64_t value, int64_t fallback) { return value == LIBLOCK_DE
 
 constexpr int64_t kSizeMax = 4'096;
 constexpr int64_t kMetadataMax = 64;
+constexpr int64_t kServerTtlMaxMs = 86'400'000;
 
 template <typename Visit>
 void visit_ranges(const liblock_acquire_options &o, Visit visit) {
@@ -81,12 +85,49 @@ liblock_context_options default_context_options() {
   liblock_context_options o{};
   o.struct_size = sizeof o;
   o.cleanup_interval_ms = o.cleanup_batch_size = o.max_ttl_ms = o.deadlock_detection = o.deadlock_delay_ms =
-      o.locks_max = o.waiters_max = o.requests_max = LIBLOCK_DEFAULT;
+      o.locks_max = o.waiters_max = o.requests_max = o.connect_timeout_ms = o.command_timeout_ms =
+          o.alive_ms = LIBLOCK_DEFAULT;
   return o;
 }
 
-Status read_context_options(const liblock_context_options *given, ContextOptions &options,
-                            std::string &message) {
+namespace {
+
+std::string text_of(const char *text) { return text == nullptr ? std::string() : std::string(text); }
+
+// What fits no table of ranges; nullptr when all is well.
+const char *contradiction_of(const liblock_context_options &o, const ContextKind &kind) {
+  const bool names_server = o.username != nullptr || o.password != nullptr || o.client_name != nullptr ||
+                            o.tls_ca_file != nullptr || o.tls_ca_path != nullptr ||
+                            o.tls_certificate_file != nullptr || o.tls_key_file != nullptr ||
+                            o.tls_server_name != nullptr || o.tls_insecure != 0;
+  if (names_server && !kind.has_server)
+    return "username, password, client_name and tls_… are for contexts with a server";
+  if ((o.tls_certificate_file == nullptr) != (o.tls_key_file == nullptr))
+    return "tls_certificate_file and tls_key_file go together";
+  if (o.client_name != nullptr && std::strcspn(o.client_name, " \r\n\t") != std::strlen(o.client_name))
+    return "client_name must have no spaces or line ends";
+  return nullptr;
+}
+
+void read_server_options(const liblock_context_options &o, ServerOptions &server) {
+  server.username = text_of(o.username);
+  server.password = text_of(o.password);
+  if (o.client_name != nullptr) server.client_name = o.client_name;
+  server.connect_timeout_ms = or_default(o.connect_timeout_ms, server.connect_timeout_ms);
+  server.command_timeout_ms = or_default(o.command_timeout_ms, server.command_timeout_ms);
+  server.alive_ms = or_default(o.alive_ms, server.alive_ms);
+  server.tls_ca_file = text_of(o.tls_ca_file);
+  server.tls_ca_path = text_of(o.tls_ca_path);
+  server.tls_certificate_file = text_of(o.tls_certificate_file);
+  server.tls_key_file = text_of(o.tls_key_file);
+  server.tls_server_name = text_of(o.tls_server_name);
+  server.tls_verify = o.tls_insecure == 0;
+}
+
+}  // namespace
+
+Status read_context_options(const liblock_context_options *given, const ContextKind &kind,
+                            ContextOptions &options, std::string &message) {
   liblock_context_options o = default_context_options();
   if (given != nullptr) {
     const Status status = read_struct(given, o);
@@ -101,7 +142,7 @@ Status read_context_options(const liblock_context_options *given, ContextOptions
       {"prefix_size", static_cast<int64_t>(o.prefix_size), 0, 256, false},
       {"cleanup_interval_ms", o.cleanup_interval_ms == -1 ? 1 : o.cleanup_interval_ms, 1, INT64_MAX, true},
       {"cleanup_batch_size", o.cleanup_batch_size, 1, 65'536, true},
-      {"max_ttl_ms", o.max_ttl_ms, 1, INT64_MAX, true},
+      {"max_ttl_ms", o.max_ttl_ms, kind.ttl_least_ms, kind.has_server ? kServerTtlMaxMs : INT64_MAX, true},
       {"deadlock_detection", o.deadlock_detection, 0, 1, true},
       {"deadlock_delay_ms", o.deadlock_delay_ms, 0, INT64_MAX, true},
       {"locks_max", o.locks_max, 1, 67'108'864, true},
@@ -109,13 +150,28 @@ Status read_context_options(const liblock_context_options *given, ContextOptions
       {"requests_max", o.requests_max, 0, 16'777'216, true},
       {"on_close", o.on_close, 0, 1, false},
       {"reserved", o.reserved, 0, 0, false},
+      {"connect_timeout_ms", o.connect_timeout_ms, 1, 600'000, true},
+      {"command_timeout_ms", o.command_timeout_ms, 1, 600'000, true},
+      {"alive_ms", o.alive_ms, 30, 600'000, true},
+      {"tls_insecure", o.tls_insecure, 0, 1, false},
+      {"reserved2", o.reserved2, 0, 0, false},
   };
   for (const Range &range : ranges) {
     if (range.holds()) continue;
     message = range.text();
     return Status::INVALID_ARGUMENT;
   }
+  if (const char *contradiction = contradiction_of(o, kind); contradiction != nullptr) {
+    message = contradiction;
+    return Status::INVALID_ARGUMENT;
+  }
+  options.kind = kind;
+  read_server_options(o, options.server);
   TableOptions &t = options.table;
+  if (kind.has_server) {
+    t.prefix = "liblock:";
+    t.max_ttl_ms = kServerTtlMaxMs;
+  }
   if (o.prefix != nullptr) t.prefix.assign(static_cast<const char *>(o.prefix), o.prefix_size);
   t.cleanup_interval_ms = or_default(o.cleanup_interval_ms, t.cleanup_interval_ms);
   t.cleanup_batch_size = or_default(o.cleanup_batch_size, t.cleanup_batch_size);
@@ -132,17 +188,18 @@ Status read_context_options(const liblock_context_options *given, ContextOptions
   return Status::OK;
 }
 
-Status check_acquire_options(const liblock_acquire_options &o, int64_t max_ttl_ms) {
+Status check_acquire_options(const liblock_acquire_options &o, const ContextOptions &context) {
   if (o.mode != LIBLOCK_MODE_EXCLUSIVE) return Status::UNSUPPORTED;
-  bool fine = ttl_is_valid(o.ttl_ms, max_ttl_ms);
+  bool fine = ttl_is_valid(o.ttl_ms, context);
   visit_ranges(o, [&fine](const Range &range) { fine = fine && range.holds(); });
   return fine && contradiction_of(o) == nullptr ? Status::OK : Status::INVALID_ARGUMENT;
 }
 
-std::string explain_acquire_options(const liblock_acquire_options &o, int64_t max_ttl_ms) {
+std::string explain_acquire_options(const liblock_acquire_options &o, const ContextOptions &context) {
   if (o.mode != LIBLOCK_MODE_EXCLUSIVE) return "mode is not EXCLUSIVE; shared locks are not in this version";
-  if (!ttl_is_valid(o.ttl_ms, max_ttl_ms)) {
-    return "ttl_ms is " + std::to_string(o.ttl_ms) + "; use 1 to max_ttl_ms (" + std::to_string(max_ttl_ms) +
+  if (!ttl_is_valid(o.ttl_ms, context)) {
+    return "ttl_ms is " + std::to_string(o.ttl_ms) + "; use " + std::to_string(context.kind.ttl_least_ms) +
+           " to max_ttl_ms (" + std::to_string(context.table.max_ttl_ms) +
            "), LIBLOCK_TTL_AUTO or LIBLOCK_TTL_NONE";
   }
   std::string message;
@@ -155,14 +212,22 @@ std::string explain_acquire_options(const liblock_acquire_options &o, int64_t ma
   return message;
 }
 
-AcquireParams acquire_params(const liblock_acquire_options &o) {
+AcquireParams acquire_params(const liblock_acquire_options &o, const ContextOptions &context) {
   AcquireParams p;
   p.ttl = ttl_of(o.ttl_ms);
+  const ContextKind &kind = context.kind;
+  const bool is_auto = o.ttl_ms == LIBLOCK_TTL_AUTO || o.ttl_ms == LIBLOCK_DEFAULT;
+  if (is_auto && kind.ttl_auto_ms != 0) {
+    p.ttl = nanos_from_ms(std::min(kind.ttl_auto_ms, context.table.max_ttl_ms));
+    p.renew = true;
+  }
   p.wait = o.wait_ms < 0 ? kNever : nanos_from_ms(o.wait_ms);
   RetryPolicy &r = p.retry;
   r.retries_max = or_default(o.retries, -1);
-  r.interval_ms = or_default(o.retry_interval_ms, r.interval_ms);
-  r.jitter_ms = or_default(o.retry_jitter_ms, r.interval_ms);
+  r.interval_ms = or_default(o.retry_interval_ms, kind.retry_interval_ms);
+  const int64_t usual_jitter =
+      r.interval_ms > INT64_MAX / 100 ? r.interval_ms : r.interval_ms * kind.retry_jitter_percent / 100;
+  r.jitter_ms = or_default(o.retry_jitter_ms, usual_jitter);
   r.step_ms = or_default(o.backoff_step_ms, r.interval_ms);
   r.cap_ms = or_default(o.backoff_cap_ms, r.cap_ms);
   r.base = o.backoff_base;
@@ -175,7 +240,7 @@ AcquireParams acquire_params(const liblock_acquire_options &o) {
   p.queue_ttl = o.queue_ttl_ms > 0 ? nanos_from_ms(o.queue_ttl_ms) : kNever;
   p.on_conflict = o.on_conflict;
   p.on_deadlock = o.on_deadlock;
-  p.renew = o.renew == 1;
+  p.renew = p.renew || o.renew == 1;
   p.max_hold = o.max_hold_ms > 0 ? nanos_from_ms(o.max_hold_ms) : kNever;
   p.min_remaining = nanos_from_ms(or_default(o.min_remaining_ms, 0));
   p.value = Bytes(static_cast<const char *>(o.value), o.value_size);

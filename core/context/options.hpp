@@ -24,8 +24,33 @@ constexpr liblock_acquire_options default_acquire_options() {
 }
 inline constexpr liblock_acquire_options kAcquireDefaults = default_acquire_options();
 
+// What the same option means in different kinds of contexts.
+struct ContextKind {
+  bool has_server = false;
+  int64_t ttl_least_ms = 1;
+  int64_t ttl_auto_ms = 0;  // 0: TTL_AUTO is no expiry; else so long, and renewed
+  int64_t retry_interval_ms = 10;
+  int64_t retry_jitter_percent = 100;  // of the interval
+};
+inline constexpr ContextKind kLocalKind;
+inline constexpr ContextKind kServerKind{true, 20, 30'000, 1'000, 20};
+
+// Of contexts with servers.
+struct ServerOptions {
+  std::string username;
+  std::string password;  // wiped by whoever takes it over
+  std::string client_name = "liblock";
+  int64_t connect_timeout_ms = 1'000;
+  int64_t command_timeout_ms = 1'000;
+  int64_t alive_ms = 3'000;
+  std::string tls_ca_file, tls_ca_path, tls_certificate_file, tls_key_file, tls_server_name;
+  bool tls_verify = true;
+};
+
 struct ContextOptions {
+  ContextKind kind;
   TableOptions table;
+  ServerOptions server;
   void *uv_loop = nullptr;
   liblock_open_callback on_open = nullptr;
   void *on_open_user_data = nullptr;
@@ -34,8 +59,8 @@ struct ContextOptions {
 };
 
 // message: cause and cure when the status is not OK.
-Status read_context_options(const liblock_context_options *given, ContextOptions &options,
-                            std::string &message);
+Status read_context_options(const liblock_context_options *given, const ContextKind &kind,
+                            ContextOptions &options, std::string &message);
 
 // Whether everything behind ttl_ms, wait_ms and retries is as the defaults have it: what nearly every acquire
 // passes, recognised by comparing words instead of checking twenty ranges.
@@ -60,15 +85,15 @@ inline bool waiting_is_valid(const liblock_acquire_options &o) {
          (o.retries >= -1 || o.retries == LIBLOCK_DEFAULT);
 }
 // OK when every field is in its range. Cheap: done by every acquire.
-Status check_acquire_options(const liblock_acquire_options &o, int64_t max_ttl_ms);
+Status check_acquire_options(const liblock_acquire_options &o, const ContextOptions &context);
 // Why check_acquire_options said no.
-std::string explain_acquire_options(const liblock_acquire_options &o, int64_t max_ttl_ms);
+std::string explain_acquire_options(const liblock_acquire_options &o, const ContextOptions &context);
 // Of checked options. Owner and completions are the context's business.
-AcquireParams acquire_params(const liblock_acquire_options &o);
+AcquireParams acquire_params(const liblock_acquire_options &o, const ContextOptions &context);
 // kNever: no expiry.
 inline Nanos ttl_of(int64_t ttl_ms) { return ttl_ms > 0 ? nanos_from_ms(ttl_ms) : kNever; }
-inline bool ttl_is_valid(int64_t ttl_ms, int64_t max_ttl_ms) {
-  return ttl_ms > 0 ? ttl_ms <= max_ttl_ms
+inline bool ttl_is_valid(int64_t ttl_ms, const ContextOptions &context) {
+  return ttl_ms > 0 ? ttl_ms >= context.kind.ttl_least_ms && ttl_ms <= context.table.max_ttl_ms
                     : ttl_ms == LIBLOCK_TTL_AUTO || ttl_ms == LIBLOCK_TTL_NONE || ttl_ms == LIBLOCK_DEFAULT;
 }
 

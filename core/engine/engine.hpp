@@ -4,9 +4,12 @@
 // checked before.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "engine/ask.hpp"
+#include "engine/events.hpp"
 #include "engine/handle.hpp"
 #include "engine/key_info.hpp"
 #include "engine/owner.hpp"
@@ -14,21 +17,19 @@
 
 namespace liblock {
 
-// What is known of a held lock, from memory.
-struct HoldView {
-  Status status = Status::INVALID_HANDLE;
-  uint64_t token = 0;
-  Nanos deadline = kNever;  // by the engine's clock
-  uint32_t hold_count = 0;
-};
-
 class Engine {
  public:
   virtual ~Engine() = default;
   virtual const Clock &clock() const = 0;
 
+  // Calls wait for a server: they must not be made on its loop, or in a callback.
+  virtual bool talks_to_server() const { return false; }
+  // Whether these keys (none: the global lock) can be locked here at all.
+  virtual Status accepts(std::span<const Bytes> keys) const = 0;
+
   virtual std::shared_ptr<Owner> make_owner(Bytes name) = 0;
-  virtual void close_owner(Owner &owner) = 0;
+  // Releases its locks and ends its waits, without waiting for a server.
+  virtual void close_owner(const std::shared_ptr<Owner> &owner) = 0;
   virtual Owner &unnamed_owner() = 0;
 
   // A free key, no owner, nothing to carry: the shortest way. False: nothing has changed, take the long way.
@@ -43,29 +44,25 @@ class Engine {
   // Asks; the call still ends by ended().
   virtual void cancel(PendingCall &call) = 0;
 
+  // Never waits: where a server is talked to, it only begins, and nobody hears of its end.
   virtual Status release(Handle h) = 0;
-  virtual Status release_keys(Owner &owner, std::span<const Bytes> keys) = 0;
   virtual HoldView view(Handle h) = 0;
-  virtual Status extend(Handle h, Nanos ttl, bool add, HoldView &after) = 0;
-  virtual Status update(Handle h, Bytes value) = 0;
-  virtual Status wait_lost(Handle h, Nanos wait) = 0;
-  virtual Status wait_held(Bytes key, Nanos wait) = 0;
-  virtual Status wait_released(Bytes key, Nanos wait) = 0;
+  // Anything else. Without a server it has ended when this returns; waits wait in here.
+  virtual void start(Ask &ask) = 0;
 
-  virtual bool is_locked(Bytes key) = 0;
-  virtual bool is_queued(Bytes key) = 0;
-  virtual std::unique_ptr<KeyInfo> inspect(Bytes key, bool with_waiters) = 0;
-  // Listing goes part by part; false: there is no such part any more.
-  virtual bool list_part(uint32_t part, bool queues, Bytes prefix,
-                         std::vector<std::unique_ptr<KeyInfo>> &out) = 0;
-
-  virtual Status force_release(Bytes key, bool drop_queue) = 0;
-  enum class Whom : uint8_t { Everybody, Owner, Instance, Dead };
-  virtual uint64_t clear(Whom whom, Bytes id) = 0;
+  // 0 entries where the backend ends leases by itself.
   virtual uint64_t sweep() = 0;
   virtual void stats(liblock_stats &stats) = 0;
-  // The last call: ends all waits as CLOSED, gives the locks back or leaves them.
-  virtual void close(bool leave) = 0;
+  // More than a status says of what is wrong with the backend; may be empty.
+  virtual std::string explain(Status) const { return {}; }
+  virtual Events *events() { return nullptr; }
+  enum class Whom : uint8_t { Everybody, Owner, Instance, Dead };
+
+  // The last call: ends all waits as CLOSED, gives the locks back or leaves them. `closed` is called when that
+  // is done, on any thread.
+  virtual void close(bool leave, std::function<void()> closed) = 0;
+  // In the child of a fork, where one thread runs and no lock may be taken.
+  virtual void close_descriptors_after_fork() {}
 };
 
 }  // namespace liblock

@@ -272,7 +272,7 @@ void LockTable::reap_global(Record &record) {
     if (!record.handle_gone) {
       shards_[0].remember_lost(record.handle);
       shards_[0].forget_handle(record);
-      notice = LostNotice::of(record);
+      notice = lost_notice_of(record);
     }
     timer = std::exchange(record.timer, nullptr);
   }

@@ -4,6 +4,7 @@
 // not found; the record has the timer and the table has the record, so the timer does not keep the table.
 #pragma once
 
+#include "engine/lost_notice.hpp"
 #include "local/record.hpp"
 #include "runtime/counted_timer.hpp"
 
@@ -29,17 +30,7 @@ class LeaseTimer final : public CountedTimer {
   const Handle handle_;
 };
 
-// Told once, to the callback and to the completion queue, whichever the acquire named.
-struct LostNotice {
-  static LostNotice of(const Record &record);
-  void send();
-
-  std::shared_ptr<Runtime> runtime;
-  liblock_callback callback = nullptr;
-  void *user_data = nullptr;
-  std::shared_ptr<CompletionSink> sink;
-  Handle handle = 0;
-  uint64_t token = 0;
-};
+// Of a record whose lock is lost; nobody is to be told when its context is closing.
+LostNotice lost_notice_of(const Record &record);
 
 }  // namespace liblock

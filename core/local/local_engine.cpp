@@ -61,10 +61,13 @@ std::shared_ptr<Owner> LocalEngine::make_owner(Bytes name) {
   return owner;
 }
 
-void LocalEngine::close_owner(Owner &owner) {
-  auto &local = static_cast<LocalOwner &>(owner);
-  table_->close_owner(local);
-  table_->remove_owner(&local);
+void LocalEngine::close_local_owner(LocalOwner &owner) {
+  table_->close_owner(owner);
+  table_->remove_owner(&owner);
+}
+
+void LocalEngine::close_owner(const std::shared_ptr<Owner> &owner) {
+  close_local_owner(static_cast<LocalOwner &>(*owner));
 }
 
 bool LocalEngine::try_fast(Bytes key, Nanos ttl, FastGrant &grant) {
@@ -98,8 +101,59 @@ void LocalEngine::cancel(PendingCall &call) {
   table_->ask_to_end(static_cast<Request *>(call.engine_part)->waiter, Status::CANCELED);
 }
 
-Status LocalEngine::release_keys(Owner &owner, std::span<const Bytes> keys) {
-  return table_->release_keys(static_cast<LocalOwner &>(owner), keys);
+void LocalEngine::start(Ask &ask) {
+  ask.status = answer(ask);
+  ask.ended();
+}
+
+Status LocalEngine::answer(Ask &ask) {
+  const Bytes key = ask.keys.empty() ? Bytes() : Bytes(ask.keys.front());
+  switch (ask.what) {
+    case Ask::What::Release:
+      return release(ask.lock);
+    case Ask::What::ReleaseKeys: {
+      const std::vector<Bytes> keys(ask.keys.begin(), ask.keys.end());
+      return table_->release_keys(static_cast<LocalOwner &>(*ask.owner), keys);
+    }
+    case Ask::What::Extend:
+      return extend(ask.lock, ask.ttl, ask.flag, ask.view);
+    case Ask::What::Update:
+      return table_->update(unnamed_->instance(), ask.lock, ask.text);
+    case Ask::What::Verify:
+      ask.view = view(ask.lock);
+      return ask.view.status;
+    case Ask::What::Ping:
+      return Status::OK;
+    case Ask::What::IsLocked:
+      ask.count = table_->is_locked(key);
+      return Status::OK;
+    case Ask::What::IsQueued:
+      ask.count = table_->is_queued(key);
+      return Status::OK;
+    case Ask::What::Inspect:
+      return inspect(ask);
+    case Ask::What::List:
+      list(ask);
+      return Status::OK;
+    case Ask::What::ForceRelease:
+      return table_->force_release(key, ask.flag);
+    case Ask::What::Clear:
+      ask.count = clear(static_cast<Whom>(ask.number), ask.text);
+      return Status::OK;
+    case Ask::What::CloseOwner:
+      close_owner(ask.owner);
+      return Status::OK;
+    case Ask::What::WaitLost:
+      return wait(Waiter::Kind::WatchLost, ask);
+    case Ask::What::WaitHeld:
+      return wait(Waiter::Kind::WatchHeld, ask);
+    case Ask::What::WaitReleased:
+      return wait(Waiter::Kind::WatchReleased, ask);
+    case Ask::What::Export:
+    case Ask::What::Adopt:
+      return Status::UNSUPPORTED;
+  }
+  return Status::INTERNAL;
 }
 
 Status LocalEngine::extend(Handle h, Nanos ttl, bool add, HoldView &after) {
@@ -115,25 +169,27 @@ Status LocalEngine::extend(Handle h, Nanos ttl, bool add, HoldView &after) {
   return extended;
 }
 
-Status LocalEngine::wait_lost(Handle h, Nanos wait) {
-  return table_->wait_watching(Waiter::Kind::WatchLost, {}, h, *unnamed_, wait);
-}
-Status LocalEngine::wait_held(Bytes key, Nanos wait) {
-  return table_->wait_watching(Waiter::Kind::WatchHeld, key, 0, *unnamed_, wait);
-}
-Status LocalEngine::wait_released(Bytes key, Nanos wait) {
-  return table_->wait_watching(Waiter::Kind::WatchReleased, key, 0, *unnamed_, wait);
+Status LocalEngine::wait(Waiter::Kind kind, const Ask &ask) {
+  const Bytes key = ask.keys.empty() ? Bytes() : Bytes(ask.keys.front());
+  return table_->wait_watching(kind, key, ask.lock, *unnamed_, ask.wait);
 }
 
-bool LocalEngine::list_part(uint32_t part, bool queues, Bytes prefix,
-                            std::vector<std::unique_ptr<KeyInfo>> &out) {
-  if (part > LockTable::kShards) return false;
+Status LocalEngine::inspect(Ask &ask) {
+  auto seen = table_->inspect(ask.keys.front(), ask.flag);
+  if (seen == nullptr) return Status::NOT_HELD;
+  ask.infos.push_back(std::move(seen));
+  return Status::OK;
+}
+
+// A part of the table is a shard; the last one is the global lock.
+void LocalEngine::list(Ask &ask) {
+  const auto part = static_cast<uint32_t>(ask.number);
+  ask.number = part < LockTable::kShards ? part + 1 : 0;
   if (part < LockTable::kShards) {
-    table_->list_shard(part, queues, prefix, out);
-  } else if (auto global = table_->inspect_global(); global != nullptr && prefix.empty()) {
-    if (queues ? !global->waiters.empty() : global->is_held) out.push_back(std::move(global));
+    table_->list_shard(part, ask.flag, ask.text, ask.infos);
+  } else if (auto global = table_->inspect_global(); global != nullptr && ask.text.empty()) {
+    if (ask.flag ? !global->waiters.empty() : global->is_held) ask.infos.push_back(std::move(global));
   }
-  return true;
 }
 
 uint64_t LocalEngine::clear(Whom whom, Bytes id) {
@@ -185,7 +241,7 @@ void LocalEngine::start_lease_timer(Handle h, std::shared_ptr<Runtime> runtime, 
   timer->unpin();
 }
 
-void LocalEngine::close(bool leave) {
+void LocalEngine::close(bool leave, std::function<void()> closed) {
   {
     const std::lock_guard lock(sweeper_mutex_);
     closed_ = true;
@@ -210,9 +266,10 @@ void LocalEngine::close(bool leave) {
     }
     table_->keep_zombie(unnamed_);
   } else {
-    for (const auto &owner : named) close_owner(*owner);
+    for (const auto &owner : named) close_local_owner(*owner);
   }
   table_->close_instance(*unnamed_, leave);
+  closed();
 }
 
 }  // namespace liblock

@@ -21,7 +21,8 @@ class LocalEngine final : public Engine {
 
   const Clock &clock() const override { return table_->clock(); }
   std::shared_ptr<Owner> make_owner(Bytes name) override;
-  void close_owner(Owner &owner) override;
+  void close_owner(const std::shared_ptr<Owner> &owner) override;
+  Status accepts(std::span<const Bytes>) const override { return Status::OK; }
   Owner &unnamed_owner() override { return *unnamed_; }
   bool try_fast(Bytes key, Nanos ttl, FastGrant &grant) override;
   bool try_fast_many(std::span<const Bytes> keys, Nanos ttl, FastGrant &grant) override;
@@ -30,28 +31,21 @@ class LocalEngine final : public Engine {
               const std::shared_ptr<Runtime> &runtime) override;
   void cancel(PendingCall &call) override;
   Status release(Handle h) override;
-  Status release_keys(Owner &owner, std::span<const Bytes> keys) override;
   HoldView view(Handle h) override { return table_->view(unnamed_->instance(), h); }
-  Status extend(Handle h, Nanos ttl, bool add, HoldView &after) override;
-  Status update(Handle h, Bytes value) override { return table_->update(unnamed_->instance(), h, value); }
-  Status wait_lost(Handle h, Nanos wait) override;
-  Status wait_held(Bytes key, Nanos wait) override;
-  Status wait_released(Bytes key, Nanos wait) override;
-  bool is_locked(Bytes key) override { return table_->is_locked(key); }
-  bool is_queued(Bytes key) override { return table_->is_queued(key); }
-  std::unique_ptr<KeyInfo> inspect(Bytes key, bool with_waiters) override {
-    return table_->inspect(key, with_waiters);
-  }
-  bool list_part(uint32_t part, bool queues, Bytes prefix,
-                 std::vector<std::unique_ptr<KeyInfo>> &out) override;
-  Status force_release(Bytes key, bool drop_queue) override { return table_->force_release(key, drop_queue); }
-  uint64_t clear(Whom whom, Bytes id) override;
+  void start(Ask &ask) override;
   uint64_t sweep() override { return table_->sweep(); }
   void stats(liblock_stats &stats) override { table_->stats(stats); }
-  void close(bool leave) override;
+  void close(bool leave, std::function<void()> closed) override;
 
  private:
   class Request;
+  void close_local_owner(LocalOwner &owner);
+  Status answer(Ask &ask);
+  Status extend(Handle h, Nanos ttl, bool add, HoldView &after);
+  Status wait(Waiter::Kind kind, const Ask &ask);
+  Status inspect(Ask &ask);
+  void list(Ask &ask);
+  uint64_t clear(Whom whom, Bytes id);
   void lease_used();
   void start_lease_timer(Handle h, std::shared_ptr<Runtime> runtime, bool renew, Nanos ttl);
   void watch_lease(const Grant &grant, const AcquireParams &params, bool global);

@@ -177,7 +177,7 @@ void LockTable::reap(Record &record) {
       if (!record.handle_gone) {
         shards_[record.home].remember_lost(record.handle);
         shards_[record.home].forget_handle(record);
-        notice = LostNotice::of(record);
+        notice = lost_notice_of(record);
       }
       timer = std::exchange(record.timer, nullptr);
     }

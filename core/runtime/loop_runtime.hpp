@@ -23,14 +23,21 @@ class LoopRuntime final : public Runtime {
   bool on_loop_thread() const { return pthread_equal(pthread_self(), thread_) != 0; }
   pthread_t thread() const { return thread_; }
 
+  Nanos now() const override { return timers_.clock().now(); }
   bool arm(Timer &timer, Nanos at) override { return timers_.arm(timer, at); }
   bool cancel(Timer &timer) override { return timers_.cancel(timer); }
   void post(Notice *notice) override;
+  void run_on_loop(LoopTask &task) override {
+    if (inbox_.push(task)) timers_.wake();
+  }
+  ByteStream *make_stream(ByteStream::Listener &listener) override;
 
  private:
   void run();
 
   const pthread_t thread_ = pthread_self();
+  uv_loop_t *loop_ = nullptr;
+  Inbox inbox_;
   UvTimers timers_;
   NoticeQueue notices_;
   std::atomic<bool> closing_{false};

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the engines ask of the outside world: timers, and a place where user callbacks run. Production has a
-// libuv loop behind it (the library's own thread, or the caller's loop); tests have one that is moved by
-// hand.
+// What the engines ask of the outside world: timers, connections, and a place where user callbacks run.
+// Production has a libuv loop behind it (the library's own thread, or the caller's loop); tests have one that
+// is moved by hand.
 #pragma once
 
+#include "runtime/byte_stream.hpp"
+#include "runtime/inbox.hpp"
 #include "runtime/timer_heap.hpp"
 
 namespace liblock {
@@ -21,12 +23,18 @@ class Notice {
 class Runtime {
  public:
   virtual ~Runtime() = default;
+  // The time that timers go by.
+  virtual Nanos now() const = 0;
   // True: it was not armed before. Armed already, it can only come earlier.
   virtual bool arm(Timer &timer, Nanos at) = 0;
   // True: it was armed and will not fire. False: it is not armed, or its fire() is running or about to run.
   virtual bool cancel(Timer &timer) = 0;
   // Delivered exactly once, those of one thread in the order of posting.
   virtual void post(Notice *notice) = 0;
+  // Runs soon on the loop's thread, those of one thread in the order of asking. Timers fire on it too.
+  virtual void run_on_loop(LoopTask &task) = 0;
+  // On the loop's thread. Ends by its close(). Throws std::bad_alloc.
+  virtual ByteStream *make_stream(ByteStream::Listener &listener) = 0;
 };
 
 // Marks a thread that runs user callbacks or the loop: whatever could wait must not be called on it.

@@ -12,6 +12,7 @@
 #include "base/assert.hpp"
 #include "base/futex.hpp"
 #include "runtime/thread.hpp"
+#include "runtime/uv_stream.hpp"
 
 namespace liblock {
 
@@ -52,8 +53,12 @@ ThreadRuntime::ThreadRuntime() {
   if (uv_loop_init(&loop_) != 0) {
     throw std::system_error(std::make_error_code(std::errc::too_many_files_open), "uv_loop_init");
   }
-  timers_.attach(
-      &loop_, [](uv_async_t *async) { static_cast<ThreadRuntime *>(async->data)->timers_.run_due(); }, this);
+  const auto woken = [](uv_async_t *async) {
+    auto *runtime = static_cast<ThreadRuntime *>(async->data);
+    runtime->inbox_.run_all();
+    runtime->timers_.run_due();
+  };
+  timers_.attach(&loop_, woken, this);
   start_thread("liblock-loop", [this] { run_loop(); });
   start_thread("liblock-callback", [this] { run_callbacks(); });
 }
@@ -62,6 +67,10 @@ void ThreadRuntime::post(Notice *notice) {
   if (!notices_.push(notice)) return;
   bell_.fetch_add(1);
   if (sleeping_.load() != 0) futex_wake(&bell_, 1);
+}
+
+ByteStream *ThreadRuntime::make_stream(ByteStream::Listener &listener) {
+  return new UvStream(&loop_, listener);
 }
 
 void ThreadRuntime::run_loop() {

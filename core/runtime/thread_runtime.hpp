@@ -19,9 +19,14 @@ class ThreadRuntime final : public Runtime {
   // In the child of a fork: closes the parent's descriptors and forgets the parent's runtime.
   static void forget_after_fork();
 
+  Nanos now() const override { return timers_.clock().now(); }
   bool arm(Timer &timer, Nanos at) override { return timers_.arm(timer, at); }
   bool cancel(Timer &timer) override { return timers_.cancel(timer); }
   void post(Notice *notice) override;
+  void run_on_loop(LoopTask &task) override {
+    if (inbox_.push(task)) timers_.wake();
+  }
+  ByteStream *make_stream(ByteStream::Listener &listener) override;
 
  private:
   ThreadRuntime();
@@ -30,6 +35,7 @@ class ThreadRuntime final : public Runtime {
 
   uv_loop_t loop_;  // loop thread only
   UvTimers timers_;
+  Inbox inbox_;
   NoticeQueue notices_;
   std::atomic<uint32_t> bell_{0};      // moved by each push that found the queue empty
   std::atomic<uint32_t> sleeping_{0};  // 1 while the callback thread sleeps, or is about to

@@ -20,6 +20,7 @@ class UvTimers {
   // On the loop's thread; closed() is told once both handles are closed. No arming afterwards.
   void detach(uv_close_cb on_closed);
 
+  const Clock &clock() const { return clock_; }
   bool arm(Timer &timer, Nanos at);
   bool cancel(Timer &timer);
   // Wakes the loop thread; its on_wake runs soon, once for many calls. Nothing happens once detached.

@@ -3,7 +3,7 @@
 # report ends the program that caused it, so that a finding can never be read over. Left out: what a
 # sanitizer's runtime itself makes untrue (the object's needed libraries, counting of allocations and system
 # calls) and foreign processes, into which the runtime would have to be preloaded.
-suite_needs="compiler meson ninja pkg-config python libuv cmocka jansson clang tsan"
+suite_needs="compiler meson ninja pkg-config python libuv hiredis cmocka jansson clang tsan"
 left_out=(--exclude 'ffi_*' --exclude '*no_alloc*' --exclude '*no_syscall*')
 
 addresses() {

@@ -187,6 +187,26 @@ typedef struct liblock_completion {
 
 typedef void (*liblock_callback)(const liblock_completion *completion, void *user_data);
 
+/* What liblock_set_events tells; the mask has bit n for kind n. */
+enum {
+  LIBLOCK_EVENT_CONNECTED = 1,      /* a server answers */
+  LIBLOCK_EVENT_DISCONNECTED = 2,   /* it does not any more, or cannot be reached; status and message say why */
+  LIBLOCK_EVENT_SERVER_CHANGED = 3, /* another server answers: every lock is verified before it is renewed */
+  LIBLOCK_EVENT_DOUBT_ENDED = 4,    /* a release that was IN_DOUBT has come to its end; lock says which */
+  LIBLOCK_EVENT_MAY_EVICT = 5       /* the server's maxmemory-policy can evict locks; told once */
+};
+
+typedef struct liblock_event {
+  size_t struct_size;
+  int32_t kind; /* LIBLOCK_EVENT_… */
+  liblock_status status;
+  liblock_lock lock; /* 0 = none */
+  uint64_t token;
+  const char *message; /* borrowed until the callback returns; never has a password */
+} liblock_event;
+
+typedef void (*liblock_event_callback)(const liblock_event *event, void *user_data);
+
 /* -------------------------------------------------------------------------------------- context, options --- */
 
 #define LIBLOCK_DEFAULT INT64_MIN /* "the default of this context" in every int64_t option */
@@ -214,13 +234,30 @@ typedef struct liblock_context_options {
   int32_t on_close;             /* LIBLOCK_ON_CLOSE_RELEASE (default), or LEAVE: leases run out by themselves; the
                                  * table itself goes with its last context */
   int32_t reserved;             /* 0 */
+  /* Contexts with a server; texts end in NUL and are copied, NULL = none. */
+  const char *username;             /* instead of one in the url */
+  const char *password;             /* the same; never printed, and wiped after use */
+  const char *client_name;          /* CLIENT SETNAME; NULL = "liblock", "" = none */
+  int64_t connect_timeout_ms;       /* name, connection, TLS and greeting; 1,000; 1 to 600,000 */
+  int64_t command_timeout_ms;       /* one answer of the server; 1,000; 1 to 600,000 */
+  int64_t alive_ms;                 /* a waiter that is silent so long counts as dead; 3,000; 30 to 600,000 */
+  const char *tls_ca_file;          /* whom to trust (PEM); NULL with tls_ca_path NULL = the system's list */
+  const char *tls_ca_path;          /* the same as a directory */
+  const char *tls_certificate_file; /* who we are (PEM), where the server asks; with tls_key_file */
+  const char *tls_key_file;
+  const char *tls_server_name;      /* the name to expect instead of the url's host */
+  int32_t tls_insecure;             /* 1 = any certificate will do: anybody in between can be the server */
+  int32_t reserved2;                /* 0 */
 } liblock_context_options;
 
 LIBLOCK_API void liblock_context_options_init(liblock_context_options *options, size_t struct_size);
 
 /* Opens a context.
  *   url      "local:NAME" the same table for everyone in the process who opens this name (1 to 255 bytes);
- *            "local:" a table of its own. Other schemes: UNSUPPORTED in this version.
+ *            "local:" a table of its own;
+ *            "redis://[user[:password]@]host[:port][/db]" one Redis or Valkey server, "rediss://" the same over TLS,
+ *            "unix:///path[?db=N]" the same through a unix socket. %XX stands for a byte. Connecting begins with the
+ *            first call that needs the server: liblock_ping tells whether it is there.
  *   options  NULL = all defaults.
  *   context  receives the context; the caller ends it by liblock_close and liblock_context_free.
  * Returns [OK, OPTIONS_MISMATCH, UNSUPPORTED]. With a caller's loop: call on that loop's thread. Since 0.1. */
@@ -239,8 +276,13 @@ LIBLOCK_API liblock_status liblock_close_async(liblock_context *context, liblock
 /* Frees a context; closes it first where that was forgotten. The last call on it. Since 0.1. */
 LIBLOCK_API void liblock_context_free(liblock_context *context);
 
-/* Is the backend there? Local: OK while open. Returns [OK]. Since 0.1. */
+/* Is the backend there? Local: OK while open. Returns [OK, CONNECT, AUTH, SERVER …]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_ping(liblock_context *context, liblock_result *result);
+
+/* Tells a callback of events from now on: mask has bit n for kind n (~0 = all), callback NULL = none any more. What
+ * was emitted before may still come. Local contexts have no events in this version: OK. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_set_events(liblock_context *context, uint64_t mask, liblock_event_callback callback,
+                                              void *user_data);
 
 /* The identity of this context among all instances, as text. Returns [OK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_instance_id(liblock_context *context, char *buffer, size_t size, size_t *needed);

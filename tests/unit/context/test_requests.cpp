@@ -129,7 +129,7 @@ UNIT_TEST(equal_options_share_their_parameters_and_those_with_pointers_do_not) {
   SharedParams shared;
   liblock_acquire_options options = default_acquire_options();
   options.ttl_ms = 100;
-  const AcquireParams params = acquire_params(options);
+  const AcquireParams params = acquire_params(options, {});
   const AcquireParams *known = shared.of(options, params);
   EXPECT(known != nullptr && known->ttl == params.ttl && shared.of(options, params) == known);
   liblock_acquire_options other = options;
@@ -140,7 +140,7 @@ UNIT_TEST(equal_options_share_their_parameters_and_those_with_pointers_do_not) {
   std::set<const AcquireParams *> sets = {known};
   for (int i = 0; i < 20; ++i) {
     options.ttl_ms = 200 + i;
-    if (const AcquireParams *found = shared.of(options, acquire_params(options)); found != nullptr)
+    if (const AcquireParams *found = shared.of(options, acquire_params(options, {})); found != nullptr)
       sets.insert(found);
   }
   EXPECT(sets.size() == 8 && shared.of(options, params) == nullptr);

@@ -32,12 +32,23 @@ struct EngineStage {
   World world;
   LocalEngine engine{world.table, "instance", this, [this] { return world.runtime; }};
 
-  ~EngineStage() { engine.close(false); }
+  ~EngineStage() { engine.close(false, [] {}); }
   Grant acquire(std::vector<Bytes> keys, AcquireParams params) {
     params.runtime = world.runtime;
     const Grant grant = engine.acquire(engine.unnamed_owner(), keys, params);
     EXPECT(grant.status == Status::OK);
     return grant;
+  }
+  Status extend(Handle h, int64_t ttl_ms, bool add) {
+    struct Extend final : Ask {
+      void ended() override {}
+    } ask;
+    ask.what = Ask::What::Extend;
+    ask.lock = h;
+    ask.ttl = nanos_from_ms(ttl_ms);
+    ask.flag = add;
+    engine.start(ask);
+    return ask.status;
   }
   void run_for_ms(int64_t ms) {
     for (int64_t i = 0; i < ms; ++i) world.advance_ms(1);
@@ -164,14 +175,13 @@ UNIT_TEST(renewal_comes_when_two_thirds_are_left_also_after_an_extension) {
     uint64_t before = renewals();
     stage.run_for_ms(31);
     EXPECT(renewals() == before + 1);
-    HoldView after;
-    EXPECT(stage.engine.extend(grant.handle, nanos_from_ms(500), true, after) == Status::OK);
+    EXPECT(stage.extend(grant.handle, 500, true) == Status::OK);
     before = renewals();
     stage.run_for_ms(450);
     EXPECT(renewals() == before);
     stage.run_for_ms(400);
     EXPECT(renewals() > before && stage.engine.view(grant.handle).status == Status::OK);
-    EXPECT(stage.engine.extend(grant.handle, nanos_from_ms(12), false, after) == Status::OK);
+    EXPECT(stage.extend(grant.handle, 12, false) == Status::OK);
     stage.run_for_ms(200);
     EXPECT(stage.engine.release(grant.handle) == Status::OK);
     before = renewals();

@@ -15,6 +15,7 @@ namespace unit {
 
 class ManualRuntime final : public liblock::Runtime {
  public:
+  liblock::Nanos now() const override { return time; }
   bool arm(liblock::Timer &timer, liblock::Nanos at) override { return timers.arm(timer, at); }
   bool cancel(liblock::Timer &timer) override { return timers.cancel(timer); }
   void post(liblock::Notice *notice) override {
@@ -22,7 +23,13 @@ class ManualRuntime final : public liblock::Runtime {
     notice->deliver();
     notice->dispose();
   }
+  void run_on_loop(liblock::LoopTask &task) override { task.run(); }
+  liblock::ByteStream *make_stream(liblock::ByteStream::Listener &) override {
+    LIBLOCK_ASSERT(!"nothing in this world speaks to a server");
+    return nullptr;
+  }
   void fire_due(liblock::Nanos now) {
+    time = now;
     // A timer may arm itself for now again; so many rounds are more than any test needs.
     for (int i = 0; i < 10'000; ++i) {
       liblock::Timer *timer = timers.pop_due(now);
@@ -30,6 +37,7 @@ class ManualRuntime final : public liblock::Runtime {
       timer->fire(now);
     }
   }
+  liblock::Nanos time = 0;
   liblock::TimerHeap timers;
   int posted = 0;
 };

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// See lost_notice.hpp.
+#include "engine/lost_notice.hpp"
+
+namespace liblock {
+
+namespace {
+
+class LostCall final : public Notice {
+ public:
+  LostCall(liblock_callback callback, const liblock_completion &completion)
+      : callback_(callback), completion_(completion) {}
+  void deliver() override { callback_(&completion_, completion_.user_data); }
+
+ private:
+  const liblock_callback callback_;
+  const liblock_completion completion_;
+};
+
+}  // namespace
+
+LostNotice LostNotice::of(const AcquireParams &params, Handle handle, uint64_t token) {
+  LostNotice notice;
+  notice.runtime = params.runtime;
+  notice.callback = params.on_lost;
+  notice.user_data = params.on_lost_user_data;
+  notice.sink = params.losses;
+  notice.handle = handle;
+  notice.token = token;
+  return notice;
+}
+
+void LostNotice::send() {
+  liblock_completion completion{};
+  completion.struct_size = sizeof completion;
+  completion.kind = LIBLOCK_KIND_LOST;
+  completion.status = LIBLOCK_LOST;
+  completion.lock = handle;
+  completion.token = token;
+  completion.user_data = user_data;
+  completion.message = status_text(LIBLOCK_LOST);
+  if (sink != nullptr) sink->put_notice(completion);
+  if (callback != nullptr) runtime->post(new LostCall(callback, completion));
+}
+
+}  // namespace liblock

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Everything but acquires: questions, changes of locks that are held, administration, waits for a change.
+// Each is one call, or a few, to the server; ends on the loop's thread.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "engine/ask.hpp"
+#include "redis/link.hpp"
+
+namespace liblock {
+
+class Instance;
+struct HeldLock;
+
+class Asking {
+ public:
+  explicit Asking(Instance &instance) : instance_(instance) {}
+
+  void start(Ask &ask);
+  // A wait is asked to end.
+  void end(Ask &ask, Status status);
+  void end_all(Status status);
+  // The lock of this handle is no longer held.
+  void lock_is_gone(Handle handle, Status how);
+
+ private:
+  class PingCall;
+  class InspectCall;
+  class ListCall;
+  class ForceCall;
+  class ClearCall;
+  class Watch;
+
+  void release_keys(Ask &ask);
+  void extend(Ask &ask);
+  void change(Ask &ask);
+  void close_owner(Ask &ask);
+  void watch(Ask &ask);
+  // The lock, when it is held; else the ask has ended.
+  HeldLock *held(Ask &ask);
+  static void finish(Ask &ask, Status status, const std::string &message = {});
+
+  Instance &instance_;
+  std::set<Watch *> watches_;
+};
+
+}  // namespace liblock

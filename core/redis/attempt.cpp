@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// See attempt.hpp. Its arguments are written when it is sent: what holds of time and of the local queue holds
+// of that moment.
+#include "redis/attempt.hpp"
+
+#include <algorithm>
+
+#include "redis/instance.hpp"
+
+namespace liblock {
+
+Attempt::Attempt(Instance &instance, AcquireRequest &request, std::string id)
+    : instance_(instance), request_(&request), id_(std::move(id)) {
+  const AcquireParams &params = request.params_;
+  for (const std::string &key : request.keys_) {
+    const bool reentered =
+        std::any_of(request.reentered_.begin(), request.reentered_.end(),
+                    [&](const HeldLock::Part &part) { return part.lease->keys[part.key].lock_key == key; });
+    if (!reentered) lock_keys_.push_back(key);
+  }
+  renews_ = params.renew;
+  max_hold_ = params.max_hold;
+  ttl_ = std::min(params.ttl, params.max_hold);
+  first_ttl_ = renews_ ? std::min(ttl_, instance.options.first_lease) : ttl_;
+  has_metadata_ = !params.metadata.empty();
+}
+
+void Attempt::forget_request() {
+  request_ = nullptr;  // where it was not sent yet, it goes with a time that is over
+}
+
+void Attempt::sending(Nanos now) {
+  if (has_body()) return;  // the same again, with its script
+  was_sent_ = true;
+  sent_at_ = now;
+  not_after_us_ = request_ == nullptr ? 1
+                                      : instance_.link.server_clock().not_after(
+                                            now, 2 * instance_.options.connection.command_timeout);
+  int64_t since_us = 0;
+  if (request_ != nullptr && instance_.waiting.wants_registration(*request_)) {
+    registers = true;
+    since_us = std::max<int64_t>(1, request_->since_us_);
+  }
+  encode_arguments(since_us);
+}
+
+void Attempt::encode_arguments(int64_t since_us) {
+  begin(scripts::acquire);
+  for (const std::string &lock_key : lock_keys_) {
+    key(lock_key);
+    key(Keyspace::side_key(Keyspace::Side::Fence, lock_key));
+    key(Keyspace::side_key(Keyspace::Side::Waiters, lock_key));
+    key(Keyspace::side_key(Keyspace::Side::Metadata, lock_key));
+  }
+  uint64_t token_least = 0;
+  Bytes after_grant = "none";
+  std::string owner = instance_.id;
+  if (request_ != nullptr) {
+    for (const HeldLock::Part &part : request_->reentered_)
+      token_least = std::max(token_least, part.lease->token + 1);
+    stays_registered = instance_.link.is_listening() && instance_.waiting.others_wait(*request_);
+    const KeyQueue *queue = instance_.waiting.queue_of(*request_);
+    after_grant = stays_registered ? "stay" : queue != nullptr && queue->is_registered ? "leave" : "none";
+    owner = escape_field(request_->owner_->id());
+  }
+  argument(id_);
+  argument(owner);
+  argument(instance_.id);
+  argument(first_ttl_ == kNever ? int64_t{0} : first_ttl_ / kMillisecond);
+  argument(not_after_us_);
+  argument(static_cast<int64_t>(token_least));
+  argument(int64_t{1});
+  argument(since_us);
+  argument(instance_.options.alive / kMillisecond);
+  argument(after_grant);
+  argument(request_ != nullptr ? Bytes(request_->value_) : Bytes());
+  if (request_ == nullptr) return;
+  for (const auto &[name, value] : request_->metadata_) {
+    argument(name);
+    argument(value);
+  }
+}
+
+std::shared_ptr<Lease> Attempt::lease(uint64_t token) const {
+  auto lease = std::make_shared<Lease>(instance_.keeper);
+  lease->id = id_;
+  for (const std::string &key : lock_keys_) lease->keys.push_back({key});
+  lease->token = token;
+  lease->first_ttl = first_ttl_;
+  lease->ttl = ttl_;
+  lease->renews = renews_;
+  lease->has_metadata = has_metadata_;
+  if (first_ttl_ != kNever) lease->ends_at.store(sent_at_ + Lease::trusted(first_ttl_));
+  if (max_hold_ != kNever) lease->hold_until = sent_at_ + max_hold_;
+  return lease;
+}
+
+void Attempt::undo() const {
+  const Nanos ends_at = first_ttl_ == kNever
+                            ? kNever
+                            : sent_at_ + first_ttl_ + 4 * instance_.options.connection.command_timeout;
+  instance_.cleaner.undo(id_, lock_keys_, not_after_us_, ends_at);
+}
+
+void Attempt::answered(const Reply &reply) {
+  instance_.link.server_clock().observe(reply.at(1).integer, instance_.clock.now());
+  AcquireRequest *request = request_;
+  const bool is_granted = reply.at(0).text == "OK";
+  if (request != nullptr) {
+    instance_.waiting.answered(*request, *this, reply);
+  } else if (is_granted) {
+    not_after_us_ = 0;  // it has been carried out: it will not be again
+    undo();
+  }
+  delete this;
+}
+
+void Attempt::failed(const Failure &failure) {
+  // An error may have stopped the script half-way: whatever it took is given back.
+  const bool unsure =
+      failure.sent || failure.status == Status::SERVER || failure.status == Status::WRONG_TYPE;
+  if (was_sent_ && unsure && failure.status != Status::CLOSED) undo();
+  AcquireRequest *request = request_;
+  if (request != nullptr) instance_.waiting.troubled(*request, failure);
+  delete this;
+}
+
+}  // namespace liblock

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// One attempt of an acquire at the server, with an identity of its own. It outlives its request: when it turns
+// out to have been granted and nobody waits for it any more, it is undone; so it is when nobody can know. Loop
+// thread.
+#pragma once
+
+#include "redis/cleaner.hpp"
+#include "redis/lease.hpp"
+#include "redis/link.hpp"
+
+namespace liblock {
+
+class AcquireRequest;
+class Instance;
+
+class Attempt final : public ServerCall {
+ public:
+  Attempt(Instance &instance, AcquireRequest &request, std::string id);
+  void forget_request();
+
+  const std::vector<std::string> &lock_keys() const { return lock_keys_; }
+  Nanos sent_at() const { return sent_at_; }
+  // As the server has it when the answer was OK.
+  std::shared_ptr<Lease> lease(uint64_t token) const;
+  void undo() const;
+
+  bool registers = false;         // as a waiter, when a key is busy
+  bool stays_registered = false;  // when it is granted, since others wait here
+
+  void sending(Nanos now) override;
+  void answered(const Reply &reply) override;
+  void failed(const Failure &failure) override;
+
+ private:
+  ~Attempt() override = default;
+  void encode_arguments(int64_t since_us);
+
+  Instance &instance_;
+  AcquireRequest *request_;  // nullptr: it has ended
+  const std::string id_;
+  std::vector<std::string> lock_keys_;
+  // Of the request, which may be gone when the answer comes.
+  Nanos first_ttl_ = kNever;
+  Nanos ttl_ = kNever;
+  bool renews_ = false;
+  Nanos max_hold_ = kNever;
+  bool has_metadata_ = false;
+  bool was_sent_ = false;
+  Nanos sent_at_ = 0;
+  int64_t not_after_us_ = 0;
+};
+
+}  // namespace liblock

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Identities of attempts: 128 bits from the kernel, since two equal ones would be two holders. Where the kernel
+// gives none there is none: next() answers false.
+#pragma once
+
+#include <sys/random.h>
+
+#include <array>
+#include <string>
+
+namespace liblock {
+
+class AttemptIds {
+ public:
+  bool next(std::string &id) {
+    if (used_ == pool_.size() && !refill()) return false;
+    constexpr char kDigits[] = "0123456789abcdef";
+    id.clear();
+    for (size_t i = 0; i < kSize; ++i) {
+      const unsigned char byte = pool_[used_++];
+      id.push_back(kDigits[byte >> 4]);
+      id.push_back(kDigits[byte & 15]);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr size_t kSize = 16;
+  bool refill() {
+    // Up to 256 bytes come whole, or not at all.
+    if (getrandom(pool_.data(), pool_.size(), 0) != static_cast<ssize_t>(pool_.size())) return false;
+    used_ = 0;
+    return true;
+  }
+
+  std::array<unsigned char, 256> pool_{};
+  size_t used_ = 256;
+};
+
+}  // namespace liblock

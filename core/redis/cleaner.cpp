@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// See cleaner.hpp.
+#include "redis/cleaner.hpp"
+
+#include <algorithm>
+
+#include "redis/instance.hpp"
+
+namespace liblock {
+
+class Cleaner::Entry final : public ServerCall, public Timer {
+ public:
+  Entry(Cleaner &cleaner, std::vector<Key> keys, Nanos ends_at)
+      : cleaner_(cleaner), keys_(std::move(keys)), ends_at_(ends_at) {}
+  ~Entry() override { instance().runtime->cancel(*this); }
+
+  int64_t not_after_us = 0;  // 0: a release
+  Handle handle = 0;
+  uint64_t token = 0;
+
+  void send() {
+    if (is_under_way_) return;
+    instance().runtime->cancel(*this);
+    is_under_way_ = true;
+    begin(scripts::release);
+    for (const Key &key : keys_) {
+      this->key(key.lock_key);
+      this->key(Keyspace::side_key(Keyspace::Side::Waiters, key.lock_key));
+      this->key(Keyspace::side_key(Keyspace::Side::Metadata, key.lock_key));
+    }
+    argument(instance().id);
+    for (const Key &key : keys_) argument(key.id);
+    instance().link.send(*this);
+  }
+  void answered(const Reply &reply) override {
+    is_under_way_ = false;
+    const int64_t now_us = reply.at(0).integer;
+    instance().link.server_clock().observe(now_us, instance().clock.now());
+    for (size_t i = 0; i < keys_.size(); ++i) {
+      if (reply.at(i + 1).integer == 2) instance().waiting.wake(keys_[i].lock_key);
+    }
+    if (now_us > not_after_us) return cleaner_.over(*this);
+    wait((not_after_us - now_us) * 1'000 + kMillisecond);
+  }
+  void failed(const Failure &failure) override {
+    is_under_way_ = false;
+    if (failure.status == Status::CLOSED) return;  // whoever stops it deletes it
+    if (instance().clock.now() >= ends_at_) return cleaner_.over(*this);
+    if (instance().link.is_connected()) wait(kPause);  // else on_connected comes
+  }
+  void fire(Nanos) override { send(); }
+
+ private:
+  static constexpr Nanos kPause = 200 * kMillisecond;
+  Instance &instance() { return cleaner_.instance_; }
+  void wait(Nanos time) { instance().runtime->arm(*this, instance().runtime->now() + time); }
+
+  Cleaner &cleaner_;
+  const std::vector<Key> keys_;
+  const Nanos ends_at_;
+  bool is_under_way_ = false;
+};
+
+Cleaner::~Cleaner() { stop(); }
+
+void Cleaner::undo(const std::string &id, const std::vector<std::string> &lock_keys, int64_t not_after_us,
+                   Nanos ends_at) {
+  std::vector<Key> keys;
+  for (const std::string &lock_key : lock_keys) keys.push_back({lock_key, id});
+  auto *entry = new Entry(*this, std::move(keys), ends_at);
+  entry->not_after_us = std::max<int64_t>(1, not_after_us);
+  entries_.insert(entry);
+  entry->send();
+}
+
+void Cleaner::release(std::vector<Key> keys, Nanos ends_at, Handle handle, uint64_t token) {
+  auto *entry = new Entry(*this, std::move(keys), ends_at);
+  entry->handle = handle;
+  entry->token = token;
+  entries_.insert(entry);
+  entry->send();
+}
+
+void Cleaner::over(Entry &entry) {
+  if (entry.handle != 0)
+    instance_.events.emit(LIBLOCK_EVENT_DOUBT_ENDED, Status::OK, "a release in doubt has come to its end",
+                          entry.handle, entry.token);
+  entries_.erase(&entry);
+  delete &entry;
+  instance_.closing_goes_on();
+}
+
+void Cleaner::on_connected() {
+  const std::set<Entry *> all = entries_;
+  for (Entry *entry : all) {
+    if (entries_.count(entry) != 0) entry->send();
+  }
+}
+
+void Cleaner::stop() {
+  for (Entry *entry : entries_) delete entry;
+  entries_.clear();
+}
+
+}  // namespace liblock

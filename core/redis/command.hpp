@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// One command on its way to a server: its arguments, encoded as the protocol has them, and what happens when
+// it ends. Ends exactly once, on the loop's thread, by replied() or failed(); it belongs to whoever made it and
+// must live until then.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/status.hpp"
+#include "redis/reply.hpp"
+#include "redis/scripts.hpp"
+
+namespace liblock {
+
+// Appends an argument as a bulk string.
+void encode_bulk(std::string &wire, Bytes text);
+
+// Why there is no reply.
+struct Failure {
+  Status status = Status::CONNECT;
+  bool sent = false;  // it may have been, or may yet be, carried out
+  std::string text;
+  bool passes = status == Status::CONNECT || status == Status::READ_ONLY;  // the same may succeed soon
+};
+
+class Command {
+ public:
+  virtual void replied(const Reply &reply) = 0;
+  virtual void failed(const Failure &failure) = 0;
+  virtual void encode(std::string &wire) const = 0;
+  // What its reply may make us hold.
+  virtual ReplyLimits limits() const { return {}; }
+  // Its bytes are on their way at this time.
+  virtual void sending(Nanos) {}
+
+ protected:
+  virtual ~Command() = default;
+
+ private:
+  friend class Connection;
+  friend class CommandQueue;
+  Command *next_ = nullptr;
+  Nanos sent_at_ = 0;
+
+ protected:
+  Nanos more_time_ = 0;  // that the server takes on purpose, beyond the command time-out
+};
+
+// Commands in order, linked through themselves.
+class CommandQueue {
+ public:
+  bool empty() const { return head_ == nullptr; }
+  size_t size() const { return size_; }
+  Command *front() const { return head_; }
+  void push(Command &command) {
+    command.next_ = nullptr;
+    (tail_ != nullptr ? tail_->next_ : head_) = &command;
+    tail_ = &command;
+    ++size_;
+  }
+  Command *pop() {
+    Command *command = head_;
+    head_ = command->next_;
+    if (head_ == nullptr) tail_ = nullptr;
+    --size_;
+    return command;
+  }
+
+ private:
+  Command *head_ = nullptr;
+  Command *tail_ = nullptr;
+  size_t size_ = 0;
+};
+
+// A script with its keys and arguments: EVALSHA, and once EVAL where the server does not know it.
+class ScriptCall : public Command {
+ public:
+  // First all keys, then all arguments.
+  void begin(const Script &script);
+  void key(Bytes name);
+  void argument(Bytes text);
+  void argument(int64_t number) { argument(std::to_string(number)); }
+
+  void encode(std::string &wire) const override;
+  // The answer was NOSCRIPT: sends the body with it from now on.
+  void use_body() { with_body_ = true; }
+  bool has_body() const { return with_body_; }
+  const Script &script() const { return *script_; }
+
+ protected:
+  ~ScriptCall() override = default;
+
+ private:
+  const Script *script_ = nullptr;
+  size_t keys_ = 0;
+  size_t arguments_ = 0;
+  bool with_body_ = false;
+  std::string encoded_;  // keys and arguments
+};
+
+// Any other command, made of plain words.
+void encode_words(std::string &wire, std::initializer_list<Bytes> words);
+
+}  // namespace liblock

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// See connection.hpp. What a user's callback does to the connection (it may drop or stop it) is noticed by its
+// state and its stream: after each call out, nothing of before is trusted.
+#include "redis/connection.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "redis/greeting.hpp"
+#include "redis/server_error.hpp"
+#include "redis/tls.hpp"
+
+namespace liblock {
+
+namespace {
+
+constexpr int64_t kPauseFirstMs = 25;
+constexpr int64_t kPauseMostMs = 2'000;
+constexpr Nanos kPingInterval = 1'000 * kMillisecond;
+
+}  // namespace
+
+// Finds a subscription out that is half open: nothing else is ever asked on it.
+class Connection::Ping final : public Command {
+ public:
+  void replied(const Reply &) override { is_under_way = false; }
+  void failed(const Failure &) override { is_under_way = false; }
+  void encode(std::string &wire) const override { encode_words(wire, {"PING"}); }
+  bool is_under_way = false;
+  Nanos next_at = 0;
+};
+
+class Connection::Greeting final : public liblock::Greeting {
+ public:
+  explicit Greeting(Connection &connection)
+      : liblock::Greeting(connection.options_.address, connection.options_.name, connection.channel_),
+        connection_(connection) {}
+  void step_done() override { connection_.greeted(); }
+  void refused(Status status, const std::string &why) override { connection_.drop(status, why); }
+  Nanos now() override { return connection_.clock_.now(); }
+
+ private:
+  Connection &connection_;
+};
+
+Connection::Connection(Runtime &runtime, const Clock &clock, Random &random, const ConnectionOptions &options,
+                       std::string channel, User &user)
+    : runtime_(runtime),
+      clock_(clock),
+      random_(random),
+      options_(options),
+      channel_(std::move(channel)),
+      user_(user) {}
+
+Connection::~Connection() { LIBLOCK_ASSERT(state_ == State::Stopped || state_ == State::Idle); }
+
+void Connection::want() {
+  if (state_ == State::Idle) open();
+}
+
+void Connection::send(Command &command) {
+  switch (state_) {
+    case State::Ready:
+      write(command);
+      set_timer();
+      return;
+    case State::Idle:
+    case State::Opening:
+    case State::Greeting:
+      waiting_.push(command);
+      want();
+      return;
+    case State::Pausing:
+      return command.failed({last_status_, false, last_error_});
+    case State::Stopped:
+      return command.failed({Status::CLOSED, false, "the context is closed"});
+  }
+}
+
+void Connection::write(Command &command) {
+  command.sent_at_ = runtime_.now();
+  command.sending(clock_.now());
+  command.encode(out_);
+  sent_.push(command);
+  stream_->request_fill();
+}
+
+void Connection::open() {
+  state_ = State::Opening;
+  deadline_ = runtime_.now() + options_.connect_timeout;
+  reader_ = std::make_unique<ReplyReader>();
+  tls_.reset();
+  if (options_.tls != nullptr) {
+    std::string error;
+    tls_ = TlsSession::make(options_.tls, options_.address.target.host, error);
+    if (tls_ == nullptr) return drop(Status::CONNECT, error);
+  }
+  set_timer();
+  stream_ = runtime_.make_stream(*this);
+  stream_->open(options_.address.target);
+  if (stream_ != nullptr) descriptor_.store(stream_->descriptor(), std::memory_order_relaxed);
+}
+
+void Connection::on_open() {
+  descriptor_.store(stream_->descriptor(), std::memory_order_relaxed);
+  state_ = State::Greeting;
+  greeting_ = std::make_unique<Greeting>(*this);
+  // All of it at once: nothing in it depends on an earlier answer.
+  greeting_->begin([this](Command &step) { write(step); });
+  stream_->request_fill();
+}
+
+void Connection::greeted() {
+  state_ = State::Ready;
+  was_ever_ready_ = true;
+  failures_ = 0;
+  deadline_ = kNever;
+  if (!channel_.empty()) {
+    ping_ = std::make_unique<Ping>();
+    ping_->next_at = runtime_.now() + kPingInterval;
+  }
+  user_.on_ready(greeting_->info());
+  while (state_ == State::Ready && !waiting_.empty()) write(*waiting_.pop());
+  set_timer();
+}
+
+bool Connection::decrypt(std::string_view &bytes) {
+  if (tls_ == nullptr) return true;
+  decrypted_.clear();
+  const TlsSession::State after = tls_->receive(bytes, decrypted_);
+  stream_->request_fill();  // the handshake may have something to say
+  if (after == TlsSession::State::Failed) {
+    drop(Status::CONNECT, tls_->error());
+    return false;
+  }
+  if (after == TlsSession::State::Closed && decrypted_.empty()) {
+    drop(Status::CONNECT, "it closed the connection");
+    return false;
+  }
+  bytes = decrypted_;
+  return true;
+}
+
+void Connection::on_bytes(std::string_view bytes) {
+  ByteStream *const stream = stream_;
+  if (!decrypt(bytes) || bytes.empty()) return;
+  bool fine = reader_->feed(bytes);
+  while (fine && stream_ == stream) {
+    reader_->allow(sent_.empty() ? ReplyLimits() : sent_.front()->limits());
+    const Reply *reply = reader_->next();
+    if (reply == nullptr) break;
+    handle(*reply);
+  }
+  if (stream_ != stream) return;
+  if (reader_->is_broken()) return drop(Status::PROTOCOL, reader_->error());
+  set_timer();
+}
+
+void Connection::handle(const Reply &reply) {
+  if (!channel_.empty() && reply.is(Reply::Kind::Array) && reply.at(0).text == "message") {
+    user_.on_message(reply.at(2).text);
+    return;
+  }
+  if (sent_.empty()) {
+    // Before it closes a connection that it does not want, a server says why without being asked.
+    const ServerError error = classify_error(reply.is(Reply::Kind::Error) ? reply.text : Bytes());
+    drop(reply.is(Reply::Kind::Error) ? error.status : Status::PROTOCOL,
+         reply.is(Reply::Kind::Error) ? shown(reply.text) : "a reply that nobody asked for");
+    return;
+  }
+  sent_.pop()->replied(reply);
+}
+
+void Connection::on_end(const std::string &why) { drop(Status::CONNECT, why); }
+
+void Connection::fill(std::string &wire) {
+  if (tls_ == nullptr) {
+    wire.swap(out_);
+    out_.clear();
+    return;
+  }
+  if (!out_.empty()) {
+    const TlsSession::State after = tls_->send(out_);
+    out_.clear();
+    if (after == TlsSession::State::Failed) return drop(Status::CONNECT, tls_->error());
+  }
+  tls_->take_output(wire);
+}
+
+void Connection::drop(Status status, const std::string &why) {
+  if (state_ == State::Stopped || state_ == State::Pausing || state_ == State::Idle) return;
+  descriptor_.store(-1, std::memory_order_relaxed);
+  if (stream_ != nullptr) std::exchange(stream_, nullptr)->close();
+  out_.clear();
+  last_status_ = status;
+  last_error_ = place() + ": " + why;
+  pause();
+  fail_all(status, last_error_);
+  if (state_ == State::Pausing) user_.on_down(status, last_error_);
+}
+
+void Connection::fail_all(Status status, const std::string &why) {
+  CommandQueue sent = std::exchange(sent_, {}), waiting = std::exchange(waiting_, {});
+  while (!sent.empty()) sent.pop()->failed({status, true, why});
+  while (!waiting.empty()) waiting.pop()->failed({status, false, why});
+}
+
+void Connection::pause() {
+  state_ = State::Pausing;
+  ping_.reset();
+  // The first failure of a connection that worked is tried again at once, nearly.
+  const int64_t most = std::min(kPauseMostMs, kPauseFirstMs << std::min<uint32_t>(failures_, 10));
+  ++failures_;
+  deadline_ = runtime_.now() + nanos_from_ms(most / 2 + random_.up_to(most / 2));
+  set_timer();
+}
+
+void Connection::stop() {
+  if (state_ == State::Stopped) return;
+  state_ = State::Stopped;
+  descriptor_.store(-1, std::memory_order_relaxed);
+  if (stream_ != nullptr) std::exchange(stream_, nullptr)->close();
+  runtime_.cancel(*this);
+  fail_all(Status::CLOSED, "the context is closed");
+}
+
+void Connection::set_timer() {
+  Nanos at = deadline_;
+  if (state_ == State::Ready && !sent_.empty())
+    at = std::min(at, sent_.front()->sent_at_ + options_.command_timeout + sent_.front()->more_time_);
+  if (ping_ != nullptr && !ping_->is_under_way) at = std::min(at, ping_->next_at);
+  // A timer that is armed for earlier finds out by itself that it came too soon.
+  if (at < armed_for_) arm_at(at);
+}
+
+void Connection::arm_at(Nanos at) {
+  armed_for_ = at;
+  runtime_.arm(*this, at);
+}
+
+void Connection::fire(Nanos now) {
+  armed_for_ = kNever;
+  if (state_ == State::Stopped) return;
+  if (state_ == State::Pausing && now >= deadline_) {
+    deadline_ = kNever;
+    state_ = State::Idle;
+    if (user_.still_wanted()) open();
+    return;
+  }
+  if ((state_ == State::Opening || state_ == State::Greeting) && now >= deadline_)
+    return drop(Status::CONNECT, "it did not answer within connect_timeout_ms");
+  if (state_ == State::Ready && !sent_.empty() &&
+      now >= sent_.front()->sent_at_ + options_.command_timeout + sent_.front()->more_time_)
+    return drop(Status::CONNECT, "it did not answer within command_timeout_ms");
+  if (state_ == State::Ready && ping_ != nullptr && !ping_->is_under_way && now >= ping_->next_at) {
+    ping_->next_at = now + kPingInterval;
+    if (user_.still_wanted()) {
+      ping_->is_under_way = true;
+      write(*ping_);
+    }
+  }
+  set_timer();
+}
+
+}  // namespace liblock

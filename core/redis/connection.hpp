@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// One connection to a server, that commands are pipelined on. Everything happens on the loop's thread.
+//
+//   state     meaning                                      left by
+//   Idle      nobody wants it                              want()
+//   Opening   name, TCP or unix socket, TLS                open, or the connect time-out
+//   Greeting  AUTH, SELECT, CLIENT SETNAME, INFO, TIME     the last answer; an error; the connect time-out
+//   Ready     commands go out and are answered in order    the peer's end, a broken reply, the command time-out
+//   Pausing   a back-off after a failure                   the timer
+//   Stopped   for good                                     -
+//
+// A command that was sent when the connection ends has failed as `sent`: it is never sent again here, since it
+// may have been carried out. One that was not sent waits while the connection is being made, and fails when
+// that failed. The reply of a command that took too long can never be given to another one: the connection
+// goes with it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "base/random.hpp"
+#include "redis/address.hpp"
+#include "redis/command.hpp"
+#include "runtime/runtime.hpp"
+
+namespace liblock {
+
+class TlsConfig;
+class TlsSession;
+
+struct ConnectionOptions {
+  ServerAddress address;
+  std::string name;  // for CLIENT SETNAME; empty: none
+  Nanos connect_timeout = 1'000 * kMillisecond;
+  Nanos command_timeout = 1'000 * kMillisecond;
+  std::shared_ptr<TlsConfig> tls;  // nullptr: plain
+};
+
+// What a server said of itself in the greeting.
+struct ServerInfo {
+  std::string run_id;
+  std::string role;             // master, slave; empty: it did not say
+  std::string eviction_policy;  // of maxmemory
+  bool has_memory_bound = false;
+  int64_t time_us = 0;  // its clock, since 1970; 0: it did not say
+  Nanos asked_at = 0;   // when that was asked for
+};
+
+class Connection final : private ByteStream::Listener, private Timer {
+ public:
+  class User {
+   public:
+    virtual void on_ready(const ServerInfo &info) = 0;
+    // It ended, or could not be made; status says why. It tries again as long as somebody wants it.
+    virtual void on_down(Status status, const std::string &text) = 0;
+    virtual bool still_wanted() = 0;
+    // A message of a subscribed channel.
+    virtual void on_message(Bytes) {}
+
+   protected:
+    ~User() = default;
+  };
+
+  // channel: not empty: subscribes to it, and takes no other commands than PING.
+  Connection(Runtime &runtime, const Clock &clock, Random &random, const ConnectionOptions &options,
+             std::string channel, User &user);
+  ~Connection();
+
+  // Makes the connection where there is none.
+  void want();
+  void send(Command &command);
+  // After it nothing is told any more; commands under way fail.
+  void stop();
+  bool ready() const { return state_ == State::Ready; }
+  bool was_ever_ready() const { return was_ever_ready_; }
+  // Ends it as the peer would have: for a server that is not what it was.
+  void drop(Status status, const std::string &why);
+  const std::string &last_error() const { return last_error_; }
+  Status last_status() const { return last_status_; }
+  // From any thread: for the child of a fork.
+  int descriptor() const { return descriptor_.load(std::memory_order_relaxed); }
+
+ private:
+  enum class State : uint8_t { Idle, Opening, Greeting, Ready, Pausing, Stopped };
+  class Greeting;
+  class Ping;
+
+  void on_open() override;
+  void on_bytes(std::string_view bytes) override;
+  void on_end(const std::string &why) override;
+  void fill(std::string &wire) override;
+  void fire(Nanos now) override;
+
+  void open();
+  void greeted();
+  void handle(const Reply &reply);
+  void handle_push(const Reply &reply);
+  void answer_front(const Reply &reply);
+  bool decrypt(std::string_view &bytes);
+  void write(Command &command);
+  void fail_all(Status status, const std::string &why);
+  void pause();
+  void set_timer();
+  void arm_at(Nanos at);
+  std::string place() const { return options_.address.redacted(); }
+
+  Runtime &runtime_;
+  const Clock &clock_;
+  Random &random_;
+  const ConnectionOptions options_;
+  const std::string channel_;
+  User &user_;
+  State state_ = State::Idle;
+  ByteStream *stream_ = nullptr;
+  std::unique_ptr<TlsSession> tls_;
+  std::unique_ptr<ReplyReader> reader_;
+  std::unique_ptr<Greeting> greeting_;
+  std::unique_ptr<Ping> ping_;
+  std::string out_;        // encoded, not given to the stream yet
+  std::string decrypted_;  // scratch
+  CommandQueue waiting_;   // for Ready
+  CommandQueue sent_;
+  Nanos deadline_ = kNever;  // of Opening and Greeting, or the end of Pausing
+  Nanos armed_for_ = kNever;
+  uint32_t failures_ = 0;  // since it was ready last
+  bool was_ever_ready_ = false;
+  std::string last_error_;
+  Status last_status_ = Status::CONNECT;
+  std::atomic<int> descriptor_{-1};
+};
+
+}  // namespace liblock

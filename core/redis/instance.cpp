@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// See instance.hpp.
+#include "redis/instance.hpp"
+
+#include <algorithm>
+
+namespace liblock {
+
+// Gives keys back; when the server does not confirm it, the cleaner goes on.
+class Instance::ReleaseCall final : public ServerCall {
+ public:
+  ReleaseCall(Instance &instance, std::vector<Cleaner::Key> keys, Nanos ends_at, Handle handle,
+              uint64_t token, Released done)
+      : instance_(instance),
+        keys_(std::move(keys)),
+        ends_at_(ends_at),
+        handle_(handle),
+        token_(token),
+        done_(std::move(done)) {
+    ++instance_.releases_open_;
+    begin(scripts::release);
+    for (const Cleaner::Key &k : keys_) {
+      key(k.lock_key);
+      key(Keyspace::side_key(Keyspace::Side::Waiters, k.lock_key));
+      key(Keyspace::side_key(Keyspace::Side::Metadata, k.lock_key));
+    }
+    argument(instance_.id);
+    for (const Cleaner::Key &k : keys_) argument(k.id);
+  }
+  void answered(const Reply &reply) override {
+    instance_.link.server_clock().observe(reply.at(0).integer, instance_.clock.now());
+    Status status = Status::OK;
+    for (size_t i = 0; i < keys_.size(); ++i) {
+      const int64_t outcome = reply.at(i + 1).integer;
+      if (outcome == 0) status = Status::LOST;
+      if (outcome == 2) {
+        instance_.waiting.wake(keys_[i].lock_key);
+      } else {
+        instance_.waiting.freed_by_us(keys_[i].lock_key);
+      }
+    }
+    end(status, "");
+  }
+  void failed(const Failure &failure) override {
+    instance_.note_trouble(failure.text);
+    if (failure.status == Status::CLOSED) return end(Status::IN_DOUBT, failure.text);
+    instance_.cleaner.release(keys_, ends_at_, handle_, token_);
+    end(Status::IN_DOUBT, failure.text);
+  }
+
+ private:
+  void end(Status status, const std::string &why) {
+    Instance &instance = instance_;
+    --instance.releases_open_;
+    if (done_ != nullptr) done_(status, why);
+    delete this;
+    instance.closing_goes_on();
+  }
+  Instance &instance_;
+  const std::vector<Cleaner::Key> keys_;
+  const Nanos ends_at_;
+  const Handle handle_;
+  const uint64_t token_;
+  const Released done_;
+};
+
+Instance::Instance(std::shared_ptr<Runtime> runtime_of_it, const InstanceOptions &options_of_it,
+                   std::string id_of_it, Clock clock_of_it)
+    : runtime(std::move(runtime_of_it)),
+      clock(clock_of_it),
+      options(options_of_it),
+      id(std::move(id_of_it)),
+      keyspace(options.prefix),
+      link(*runtime, clock, random, options.connection, Keyspace::channel_of(id), *this),
+      holds(clock, random, options.locks_max),
+      keeper(*this),
+      cleaner(*this),
+      waiting(*this),
+      asking(*this),
+      events(runtime) {}
+
+Instance::~Instance() = default;
+
+void Instance::arm(Timer &timer, Nanos at) {
+  runtime->arm(timer, runtime->now() + std::max<Nanos>(0, at - clock.now()));
+}
+
+std::string Instance::last_trouble() const {
+  const std::lock_guard lock(trouble_mutex_);
+  return trouble_;
+}
+
+void Instance::note_trouble(const std::string &text) {
+  const std::lock_guard lock(trouble_mutex_);
+  trouble_ = text;
+}
+
+void Instance::release(Handle handle, Released done) {
+  Status status = Status::OK;
+  HeldLock *lock = holds.find(handle, &status);
+  if (lock == nullptr) return done(status, "");
+  const Nanos now = clock.now();
+  const bool lost = std::any_of(lock->parts.begin(), lock->parts.end(),
+                                [&](const HeldLock::Part &part) { return part.lease->is_over(now); });
+  const std::vector<HeldLock::Part> all = lock->parts;
+  const std::shared_ptr<RedisOwner> owner = lock->owner;
+  const uint64_t token = lock->token;
+  for (const HeldLock::Part &part : all) reentry.forget(*owner, handle, part);
+  std::vector<HeldLock::Part> free = holds.remove(handle);
+  asking.lock_is_gone(handle, lost ? Status::LOST : Status::NOT_HELD);
+  if (!lost) ++counts.released;
+  // Taken away is gone already; what ended by time may still stand there for the moment of the drift.
+  std::erase_if(free,
+                [](const HeldLock::Part &part) { return part.lease->state.load() == Lease::State::Lost; });
+  if (lost) {
+    if (done != nullptr) done(Status::LOST, "");
+    done = nullptr;
+  } else if (free.empty()) {
+    if (done != nullptr) done(Status::OK, "");
+    return;
+  }
+  if (!free.empty()) send_release(std::move(free), handle, token, std::move(done));
+}
+
+void Instance::release_part(HeldLock &lock, size_t index, Released done) {
+  const HeldLock::Part part = lock.parts[index];
+  reentry.forget(*lock.owner, lock.handle, part);
+  if (lock.parts.size() == 1) {
+    const std::vector<HeldLock::Part> free = holds.remove(lock.handle);
+    asking.lock_is_gone(lock.handle, Status::NOT_HELD);
+    if (free.empty()) return done(Status::OK, "");
+    return send_release(free, 0, 0, std::move(done));
+  }
+  holds.remove_part(lock, index);
+  if (part.lease->keys[part.key].handles != 0) return done(Status::OK, "");
+  send_release({part}, 0, 0, std::move(done));
+}
+
+void Instance::send_release(std::vector<HeldLock::Part> parts, Handle handle, uint64_t token, Released done) {
+  std::vector<Cleaner::Key> keys;
+  Nanos ends_at = 0;
+  for (const HeldLock::Part &part : parts) {
+    Lease &lease = *part.lease;
+    keys.push_back({lease.keys[part.key].lock_key, lease.id});
+    ends_at = std::max(ends_at, lease.ends_at.load());
+    const bool is_empty =
+        std::all_of(lease.keys.begin(), lease.keys.end(), [](const Lease::Key &k) { return k.handles == 0; });
+    if (is_empty) keeper.let_go(lease);  // before the release is sent: no renewal may follow it
+  }
+  // The server may think that it ends a little later than we do.
+  if (ends_at != kNever) ends_at += 4 * options.connection.command_timeout;
+  link.send(*new ReleaseCall(*this, std::move(keys), ends_at, handle, token, std::move(done)));
+}
+
+void Instance::extend(Handle handle, Nanos ttl, bool renews, bool add, Released done) {
+  HeldLock *lock = holds.find(handle);
+  if (lock == nullptr) return;
+  const std::vector<LeaseRef> leases = leases_of(*lock);
+  for (const LeaseRef &lease : leases) lease->renews = renews;
+  keeper.extend(leases, ttl, add, std::move(done));
+}
+
+std::vector<LeaseRef> Instance::leases_of(const HeldLock &lock) {
+  std::vector<LeaseRef> leases;
+  for (const HeldLock::Part &part : lock.parts) {
+    if (std::find(leases.begin(), leases.end(), part.lease) == leases.end()) leases.push_back(part.lease);
+  }
+  return leases;
+}
+
+void Instance::on_connected(const ServerInfo &info, bool another) {
+  events.emit(another ? LIBLOCK_EVENT_SERVER_CHANGED : LIBLOCK_EVENT_CONNECTED, Status::OK,
+              another ? "connected to another server than before; its locks are verified" : "connected");
+  const bool may_evict =
+      info.has_memory_bound && !info.eviction_policy.empty() && info.eviction_policy != "noeviction";
+  if (may_evict && !std::exchange(eviction_told_, true))
+    events.emit(LIBLOCK_EVENT_MAY_EVICT, Status::OK,
+                "maxmemory-policy is " + shown(info.eviction_policy) +
+                    ": the server may evict locks that are held; set noeviction");
+  // In this order: what must not be there goes first, so that nobody waits for it.
+  cleaner.on_connected();
+  keeper.on_connected(another);
+  waiting.wake_all();
+}
+
+void Instance::on_disconnected(Status status, const std::string &text) {
+  note_trouble(text);
+  events.emit(LIBLOCK_EVENT_DISCONNECTED, status, text);
+}
+
+void Instance::on_message(Bytes message) {
+  if (message.size() < 2) return;
+  const std::string lock_key(message.substr(1));
+  if (message[0] == 'w') waiting.wake(lock_key);
+  if (message[0] == 'd') waiting.dequeue(lock_key);
+  if (message[0] == 'l') {
+    // Somebody took it away: ask, since a message may be late, or may lie.
+    std::vector<LeaseRef> named = keeper.find(lock_key);
+    if (!named.empty()) keeper.verify(named, nullptr);
+  }
+}
+
+bool Instance::needs_server() { return !keeper.empty() || !cleaner.empty() || !waiting.empty(); }
+
+void Instance::close(bool leave, std::function<void()> closed) {
+  is_closing = true;
+  closed_ = std::move(closed);
+  asking.end_all(Status::CLOSED);
+  waiting.end_all(nullptr, Status::CLOSED);
+  const std::vector<Handle> all = holds.all(nullptr);
+  for (const Handle handle : all) {
+    if (leave) continue;
+    HeldLock *lock = holds.find(handle);
+    lock->loss_told = true;
+    release(handle, [](Status, const std::string &) {});
+  }
+  runtime->arm(close_timer_, runtime->now() + options.connection.command_timeout);
+  closing_goes_on();
+}
+
+void Instance::CloseTimer::fire(Nanos) {
+  instance.close_overdue_ = true;
+  instance.closing_goes_on();
+}
+
+void Instance::closing_goes_on() {
+  if (closed_ == nullptr) return;
+  if (!close_overdue_ && (releases_open_ != 0 || !cleaner.empty())) return;
+  const std::shared_ptr<Instance> kept = shared_from_this();
+  const std::function<void()> closed = std::exchange(closed_, nullptr);
+  runtime->cancel(close_timer_);
+  keeper.stop();
+  cleaner.stop();
+  link.stop();
+  closed();
+}
+
+}  // namespace liblock

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Keeps leases: renews those that want it, many in one script call, sets their ends anew when asked, and finds
+// out when one has ended. A renewal is sent on a live connection only, so that none is carried out after the
+// release of its lock. Loop thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "redis/holds.hpp"
+#include "redis/link.hpp"
+
+namespace liblock {
+
+class Instance;
+using LeaseRef = std::shared_ptr<Lease>;
+
+class Keeper {
+ public:
+  explicit Keeper(Instance &instance) : instance_(instance), flush_(*this) {}
+  ~Keeper();
+
+  // A grant that was asked for at that time.
+  void begin(const LeaseRef &lease, Nanos sent_at);
+  // Its keys were given back, or are about to be: nothing more is sent for it.
+  void let_go(Lease &lease);
+  void lose(const LeaseRef &lease);
+
+  using Done = std::function<void(Status, const std::string &why)>;
+  // Sets the ends of leases to ttl from now, or adds it to what remains. kNever: takes the expiry away.
+  void extend(const std::vector<LeaseRef> &leases, Nanos ttl, bool add, Done done);
+  // Asks the server whether it knows them.
+  void verify(const std::vector<LeaseRef> &leases, Done done);
+  void update(const std::vector<LeaseRef> &leases, const std::string &value, Done done);
+
+  // another: not the server that gave the leases, as far as we know.
+  void on_connected(bool another);
+  // Those that cover a key.
+  std::vector<LeaseRef> find(const std::string &lock_key) const;
+  bool empty() const { return leases_.empty(); }
+  void stop();
+  void on_timer(Lease &lease, Nanos now);
+
+ private:
+  class ExtendCall;
+  class VerifyCall;
+  class UpdateCall;
+  struct Flush final : public Timer {
+    explicit Flush(Keeper &k) : keeper(k) {}
+    void fire(Nanos) override { keeper.flush(); }
+    Keeper &keeper;
+  };
+
+  void arm(Lease &lease);
+  void collect(const LeaseRef &lease);
+  void flush();
+  void send_batch(std::vector<LeaseRef> leases);
+  void renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at, bool by_renewal);
+  void try_again(const LeaseRef &lease);
+  Nanos renewal_ttl(const Lease &lease) const;
+  void set_renewal(Lease &lease, Nanos from, Nanos ttl);
+
+  Instance &instance_;
+  std::vector<LeaseRef> leases_;  // all that are held
+  std::vector<LeaseRef> due_;     // for the next batch
+  bool flush_armed_ = false;
+  Flush flush_;
+};
+
+}  // namespace liblock

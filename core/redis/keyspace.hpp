@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Names and records on a server. The lock key is prefix + key; side keys begin with "ll1:" and carry the lock
+// key as their hash tag. The record is the value of the lock key, one string:
+//   ll1|attempt id|token|owner|instance|number|value
+//     attempt id  32 hexadecimal digits, chosen anew for every attempt
+//     owner       as shown in listings, with '%', '|' and control bytes as %XX
+//     number      8 hexadecimal digits, one more with every extend and update, so that an old one is ignored
+//     value       whatever the lock carries, to the end
+// A string that does not begin so was set by somebody else's client. Pure.
+#pragma once
+
+#include <string>
+
+#include "base/hash.hpp"
+
+namespace liblock {
+
+class Keyspace {
+ public:
+  explicit Keyspace(std::string prefix) : prefix_(std::move(prefix)) {}
+  const std::string &prefix() const { return prefix_; }
+  std::string lock_key(Bytes key) const { return prefix_ + std::string(key); }
+  // The caller's key of a lock key; false: it is not one of ours.
+  bool key_of(Bytes lock_key, Bytes &key) const;
+  // A lock key that would look like a side key.
+  bool is_reserved(Bytes key) const;
+
+  static constexpr Bytes kReserved = "ll1:";
+  // Appends the name of a side key.
+  enum class Side : char { Fence = 'f', Waiters = 'w', Metadata = 'm' };
+  static std::string side_key(Side side, Bytes lock_key);
+  static std::string channel_of(Bytes instance) { return "ll1:i:" + std::string(instance); }
+
+ private:
+  const std::string prefix_;
+};
+
+struct ServerRecord {
+  Bytes id;
+  uint64_t token = 0;
+  std::string owner;  // unescaped
+  Bytes instance;
+  Bytes value;
+};
+
+inline constexpr size_t kAttemptIdSize = 32;
+// False: set by somebody else's client.
+bool parse_record(Bytes text, ServerRecord &record);
+// For the owner field.
+std::string escape_field(Bytes text);
+
+}  // namespace liblock

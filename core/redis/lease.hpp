@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// One grant of the server: the keys it covers, under which attempt, and until when we may believe in it. Shared
+// by the handles of an owner that reentered. Changed on the loop's thread only; what other threads read is
+// atomic.
+//
+//   state     meaning                                                  left by
+//   Held      ours until ends_at                                       extend, renewal: a later end; release; loss
+//   Lost      ended, or taken away: never ours again, whatever comes   -
+//   Released  given back by us                                         -
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/handle.hpp"
+#include "runtime/timer_heap.hpp"
+
+namespace liblock {
+
+class Keeper;
+
+struct Lease final : public Timer {
+  enum class State : uint8_t { Held, Lost, Released };
+  struct Key {
+    std::string lock_key;
+    uint32_t handles = 0;  // that hold it; 0: given back. Guarded by the mutex of Holds.
+  };
+
+  explicit Lease(Keeper &keeper_of_it) : keeper(keeper_of_it) {}
+
+  bool is_over(Nanos now) const {
+    return state.load(std::memory_order_acquire) != State::Held ||
+           now >= ends_at.load(std::memory_order_acquire);
+  }
+  // What of a time to live that was asked for can be trusted: 1 % for the rates of two clocks, 2 ms for their
+  // readings (Redlock's drift).
+  static Nanos trusted(Nanos ttl) { return ttl - ttl / 100 - 2 * kMillisecond; }
+
+  std::atomic<State> state{State::Held};
+  std::atomic<Nanos> ends_at{kNever};
+
+  // Loop thread.
+  Keeper &keeper;
+  std::weak_ptr<Lease> self;
+  std::string id;  // of the attempt
+  std::vector<Key> keys;
+  uint64_t token = 0;
+  Nanos first_ttl = kNever;  // that the attempt asked for
+  Nanos ttl = kNever;        // that a renewal asks for
+  bool renews = false;
+  Nanos hold_until = kNever;  // of max_hold_ms
+  Nanos renew_at = kNever;
+  uint32_t change = 0;        // number of the last one sent
+  uint32_t changes_open = 0;  // sent and not answered
+  bool is_collected = false;  // waits for the next batch of renewals
+  bool must_verify = false;   // the server is another one: not renewed before it knows this lease
+  bool has_metadata = false;
+  std::vector<Handle> locks;  // that it belongs to
+  size_t place = SIZE_MAX;    // among those of the keeper
+
+  void fire(Nanos now) override;
+};
+
+// The number of a change as the record has it.
+std::string change_text(uint32_t change);
+
+}  // namespace liblock

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// What an instance has of its server: the connection for commands, the one that messages come on, made when
+// somebody waits, and the one for requests that wait for replicas, made when there is one. Loop thread.
+#pragma once
+
+#include <functional>
+
+#include "redis/connection.hpp"
+#include "redis/server_clock.hpp"
+#include "redis/server_error.hpp"
+
+namespace liblock {
+
+class Link;
+
+// A script call whose end is told apart: an answer, or a failure of any kind.
+class ServerCall : public ScriptCall {
+ public:
+  virtual void answered(const Reply &reply) = 0;
+  void replied(const Reply &reply) final;
+
+ protected:
+  ~ServerCall() override = default;
+
+ private:
+  friend class Link;
+  Link *link_ = nullptr;
+  Connection *on_ = nullptr;
+};
+
+class Link {
+ public:
+  class User {
+   public:
+    // another: not the server, or not in the role, that it was before.
+    virtual void on_connected(const ServerInfo &info, bool another) = 0;
+    virtual void on_disconnected(Status status, const std::string &text) = 0;
+    // Messages come from now on; what was sent before was missed.
+    virtual void on_listening() = 0;
+    virtual void on_message(Bytes message) = 0;
+    virtual bool needs_server() = 0;
+    virtual bool needs_messages() = 0;
+
+   protected:
+    ~User() = default;
+  };
+
+  Link(Runtime &runtime, const Clock &clock, Random &random, const ConnectionOptions &options,
+       const std::string &channel, User &user);
+
+  void send(ServerCall &call) { send_on(commands_, call); }
+  // The same on the connection whose answers may wait for replicas.
+  Connection &durable() { return durable_; }
+  void send_on(Connection &connection, ServerCall &call);
+  void send(Command &command) { commands_.send(command); }
+
+  void connect() { commands_.want(); }
+  void listen() { messages_.want(); }
+  bool is_listening() const { return messages_.ready(); }
+  bool is_connected() const { return commands_.ready(); }
+  bool was_ever_connected() const { return commands_.was_ever_ready(); }
+  ServerClock &server_clock() { return server_clock_; }
+  // This is not the server that we want: connects anew.
+  void distrust(Status status, const std::string &why) { commands_.drop(status, why); }
+  void stop();
+  // For the child of a fork.
+  void descriptors(std::function<void(int)> visit) const;
+
+ private:
+  struct Commands final : Connection::User {
+    explicit Commands(Link &l) : link(l) {}
+    void on_ready(const ServerInfo &info) override { link.commands_ready(info); }
+    void on_down(Status status, const std::string &text) override {
+      link.user_.on_disconnected(status, text);
+    }
+    bool still_wanted() override { return link.user_.needs_server(); }
+    Link &link;
+  };
+  struct Messages final : Connection::User {
+    explicit Messages(Link &l) : link(l) {}
+    void on_ready(const ServerInfo &) override { link.user_.on_listening(); }
+    void on_down(Status, const std::string &) override {}
+    bool still_wanted() override { return link.user_.needs_messages(); }
+    void on_message(Bytes message) override { link.user_.on_message(message); }
+    Link &link;
+  };
+  struct Durable final : Connection::User {
+    void on_ready(const ServerInfo &) override {}
+    void on_down(Status, const std::string &) override {}
+    bool still_wanted() override { return false; }
+  };
+  void commands_ready(const ServerInfo &info);
+
+  const Clock &clock_;
+  User &user_;
+  Commands commands_user_{*this};
+  Messages messages_user_{*this};
+  Durable durable_user_;
+  Connection commands_;
+  Connection messages_;
+  Connection durable_;
+  ServerClock server_clock_;
+  std::string run_id_;
+};
+
+}  // namespace liblock

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Replies of a server, read by hiredis' reader into memory of ours, within bounds of ours: whatever a server
+// sends, it makes us hold no more than the limits say. A reply lives until the next one is asked for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/hash.hpp"
+
+struct redisReader;
+
+namespace liblock {
+
+struct Reply {
+  enum class Kind : uint8_t { Nil, Integer, Text, Status, Error, Array };
+  Kind kind = Kind::Nil;
+  int64_t integer = 0;
+  Bytes text;  // Text, Status, Error
+  std::span<const Reply> elements;
+
+  bool is(Kind k) const { return kind == k; }
+  // The element, or a nil one behind the end: a short array reads as one of nils, which no schema takes.
+  const Reply &at(size_t index) const;
+};
+
+struct ReplyLimits {
+  size_t reply_bytes = 64 * 1024;  // text of one reply in all, and bytes buffered for it
+  size_t elements = 2'048;         // of one reply in all
+  size_t depth = 4;
+};
+
+class ReplyReader {
+ public:
+  ReplyReader();
+  ~ReplyReader();
+  ReplyReader(const ReplyReader &) = delete;
+  ReplyReader &operator=(const ReplyReader &) = delete;
+
+  // Of the reply that comes next, or is under way.
+  void allow(const ReplyLimits &limits) { limits_ = limits; }
+  // False: the bytes are no replies, or more than the limits allow; error() says which, and nothing more can
+  // be read.
+  bool feed(Bytes bytes);
+  // nullptr: none is complete, or it is broken.
+  const Reply *next();
+  bool is_broken() const { return !error_.empty(); }
+  const std::string &error() const { return error_; }
+
+ private:
+  struct Functions;
+  Reply *take_nodes(size_t count);
+  char *take_text(size_t size);
+  void forget();
+
+  ReplyLimits limits_;
+  redisReader *reader_;
+  std::string error_;
+  const char *limit_hit_ = nullptr;
+  std::vector<std::unique_ptr<Reply[]>> nodes_;
+  std::vector<std::unique_ptr<char[]>> texts_;
+  size_t nodes_used_ = 0;  // of all
+  size_t text_used_ = 0;
+  size_t chunk_used_ = 0;
+  size_t chunk_size_ = 0;
+  std::unique_ptr<Reply[]> first_nodes_;  // kept from reply to reply, as is the first chunk of text
+};
+
+}  // namespace liblock

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: MIT
+// See waiting.hpp. Times are the runtime's; only leases are counted by the suspend-aware clock.
+#include "redis/waiting.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+#include "redis/attempt.hpp"
+#include "redis/instance.hpp"
+
+namespace liblock {
+
+namespace {
+
+int64_t sort_key_of(const AcquireParams &params, Nanos now) {
+  const int64_t ticket = now / 1'000;
+  switch (params.order) {
+    case LIBLOCK_ORDER_LIFO:
+      return -ticket;
+    case LIBLOCK_ORDER_PRIORITY:
+      return ticket - params.priority * (params.age_step / 1'000);
+    default:
+      return ticket;
+  }
+}
+
+// Tells the server that this instance waits no more. Nobody waits for its answer.
+class LeaveCall final : public ServerCall {
+ public:
+  LeaveCall(Instance &instance, const std::string &lock_key) {
+    begin(scripts::leave);
+    key(lock_key);
+    key(Keyspace::side_key(Keyspace::Side::Waiters, lock_key));
+    argument(instance.id);
+  }
+  void answered(const Reply &) override { delete this; }
+  void failed(const Failure &) override { delete this; }
+};
+
+}  // namespace
+
+AcquireRequest::AcquireRequest(Instance &instance, RedisOwner &owner, std::span<const Bytes> keys,
+                               const AcquireParams &params)
+    : instance_(instance),
+      owner_(owner.shared_from_this()),
+      params_(params),
+      value_(params.value),
+      began_at_(instance.runtime->now()) {
+  const auto text = [](const liblock_bytes &b) {
+    return std::string(static_cast<const char *>(b.data), b.size);
+  };
+  for (const liblock_metadata &m : params.metadata) metadata_.emplace_back(text(m.name), text(m.value));
+  for (const Bytes key : keys) keys_.push_back(instance.keyspace.lock_key(key));
+  std::sort(keys_.begin(), keys_.end(), [](const auto &a, const auto &b) { return compare_bytes(a, b) < 0; });
+  keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+  // One attempt takes what it takes, within the time-outs of the connection.
+  if (params.wait != kNever && !params.tries_once()) wait_until_ = began_at_ + params.wait;
+}
+
+void AcquireRequest::run() { instance_.waiting.start(*this); }
+void AcquireRequest::fire(Nanos now) { instance_.waiting.on_timer(*this, now); }
+
+void Waiting::start(AcquireRequest &request) {
+  all_.push_back(&request);
+  if (instance_.is_closing) return finish(request, Status::CLOSED);
+  if (reenter(request)) return;
+  if (request.params_.order != LIBLOCK_ORDER_ANY) {
+    for (size_t i = 0; i < request.keys_.size(); ++i) {
+      if (waiters_of(request.keys_[i]) == 0) continue;
+      if (request.params_.tries_once()) return finish(request, Status::BUSY);
+      if (!begins_to_wait(request)) return;
+      join_queue(request, i);
+      if (request.state_ != AcquireRequest::State::Queued)
+        park(request, next_poll(request, instance_.runtime->now()));
+      return;
+    }
+  }
+  ask(request);
+}
+
+// What a named owner holds already it need not ask for. True: the request has ended, or waits for an extend.
+bool Waiting::reenter(AcquireRequest &request) {
+  request.reentered_.clear();
+  const AcquireParams &params = request.params_;
+  if (!request.owner_->named() || params.on_conflict == LIBLOCK_ON_CONFLICT_WAIT) return false;
+  const Nanos now = instance_.clock.now();
+  for (const std::string &key : request.keys_) {
+    const Reentry::Held *held = instance_.reentry.find(*request.owner_, key);
+    if (held == nullptr || held->part.lease->is_over(now)) continue;
+    if (params.on_conflict == LIBLOCK_ON_CONFLICT_FAIL) {
+      finish(request, Status::ALREADY_HELD);
+      return true;
+    }
+    request.reentered_.push_back(held->part);
+  }
+  if (request.reentered_.size() != request.keys_.size()) return false;
+  grant_handle(request, nullptr, 0);
+  return true;
+}
+
+void Waiting::ask(AcquireRequest &request) {
+  LIBLOCK_ASSERT(request.attempt_ == nullptr);
+  instance_.runtime->cancel(request);
+  if (request.owner_->closed.load()) return finish(request, Status::CLOSED);
+  if (reenter(request)) return;
+  std::string id;
+  if (!instance_.attempt_ids.next(id)) return finish(request, Status::INTERNAL);
+  request.state_ = AcquireRequest::State::Asking;
+  request.wake_missed_ = false;
+  request.attempt_ = new Attempt(instance_, request, std::move(id));
+  arm(request);
+  instance_.link.send(*request.attempt_);  // may end the request
+}
+
+bool Waiting::wants_registration(const AcquireRequest &request) const {
+  return !request.params_.tries_once() && instance_.link.is_listening();
+}
+
+// Besides it, for the key that it is in the queue of.
+bool Waiting::others_wait(const AcquireRequest &request) const {
+  return request.in_queue_ && waiters_of(request.keys_[request.queued_at_]) > 1;
+}
+
+void Waiting::answered(AcquireRequest &request, Attempt &attempt, const Reply &reply) {
+  request.attempt_ = nullptr;
+  const Bytes word = reply.at(0).text;
+  request.trouble_ = Status::OK;
+  if (word == "LATE") return late(request);
+  request.late_once_ = false;
+  if (word == "OK") return granted(request, attempt, static_cast<uint64_t>(reply.at(2).integer));
+  busy(request, attempt, reply);
+}
+
+void Waiting::granted(AcquireRequest &request, Attempt &attempt, uint64_t token) {
+  auto lease = attempt.lease(token);
+  if (instance_.clock.now() >= lease->ends_at.load() || token == 0) {
+    attempt.undo();
+    if (request.params_.tries_once()) return finish(request, Status::TOO_LATE);
+    return ask(request);
+  }
+  if (KeyQueue *queue = queue_of(request); queue != nullptr) queue->is_registered = attempt.stays_registered;
+  if (request.owner_->closed.load()) {
+    attempt.undo();
+    return finish(request, Status::CLOSED);
+  }
+  grant_handle(request, lease, attempt.sent_at());
+  if (request.grant.status == Status::LIMIT) attempt.undo();
+}
+
+// Of a new lease, of what its owner holds already, or of both.
+void Waiting::grant_handle(AcquireRequest &request, const std::shared_ptr<Lease> &lease, Nanos sent_at) {
+  auto lock = std::make_unique<HeldLock>();
+  lock->owner = request.owner_;
+  lock->parts = request.reentered_;
+  Grant &grant = request.grant;
+  if (lease != nullptr) {
+    for (size_t i = 0; i < lease->keys.size(); ++i) lock->parts.push_back({lease, i});
+    lock->token = lease->token;
+  } else {
+    for (const HeldLock::Part &part : lock->parts) lock->token = std::max(lock->token, part.lease->token);
+    grant.flags |= LIBLOCK_RESULT_REENTERED;
+  }
+  // What reenters counts only where it says so.
+  if (lease != nullptr || request.params_.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND)
+    lock->notice = LostNotice::of(request.params_, 0, lock->token);
+  lock->notice.token = lock->token;
+  HeldLock &held = *lock;
+  grant.token = lock->token;
+  grant.handle = instance_.holds.add(std::move(lock));
+  if (grant.handle == 0) return finish(request, Status::LIMIT);
+  if (lease != nullptr) instance_.keeper.begin(lease, sent_at);
+  instance_.reentry.remember(held);
+  const HoldView seen = instance_.holds.view(grant.handle);
+  grant.hold_count = seen.hold_count;
+  grant.remaining =
+      seen.deadline == kNever ? kNever : std::max<Nanos>(0, seen.deadline - instance_.clock.now());
+  if (request.was_queued_) grant.flags |= LIBLOCK_RESULT_WAITED;
+  ++instance_.counts.acquired;
+  if (lease == nullptr && request.params_.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND)
+    instance_.extend(grant.handle, request.params_.ttl, request.params_.renew, false, nullptr);
+  finish(request, Status::OK);
+}
+
+void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply &reply) {
+  const int64_t index = reply.at(2).integer, pttl = reply.at(3).integer;
+  if (index < 1 || static_cast<size_t>(index) > attempt.lock_keys().size())
+    return finish(request, Status::PROTOCOL);
+  if (request.params_.tries_once()) return finish(request, Status::BUSY);
+  if (!request.was_queued_ && !begins_to_wait(request)) return;
+  request.since_us_ = std::max<int64_t>(request.since_us_, reply.at(4).integer);
+  const std::string &key = attempt.lock_keys()[static_cast<size_t>(index - 1)];
+  const auto at =
+      static_cast<size_t>(std::find(request.keys_.begin(), request.keys_.end(), key) - request.keys_.begin());
+  if (queue_of(request) == nullptr || request.queued_at_ != at) {
+    leave_queue(request, true);
+    join_queue(request, at);
+  }
+  KeyQueue &queue = queues_.at(key);
+  if (attempt.registers) queue.is_registered = true;
+  if (queue.waiters.front() != &request) return;
+  if (!instance_.link.is_listening()) instance_.link.listen();
+  if (request.wake_missed_) return ask(request);
+  const Nanos now = instance_.runtime->now();
+  Nanos at_time = next_poll(request, now);
+  // The holder's end frees the key without a message. The first in line looks first.
+  if (pttl >= 0) {
+    const int64_t place = std::clamp<int64_t>(reply.at(5).integer, 0, 100);
+    at_time = std::min(at_time, now + nanos_from_ms(pttl + 1 + place * 5));
+  }
+  park(request, at_time);
+}
+
+void Waiting::late(AcquireRequest &request) {
+  if (!std::exchange(request.late_once_, true)) return ask(request);
+  troubled(request, {Status::SERVER, false,
+                     "requests reach the server too late: see its clock and the network", true});
+}
+
+void Waiting::troubled(AcquireRequest &request, const Failure &failure) {
+  request.attempt_ = nullptr;
+  instance_.note_trouble(failure.text);
+  const bool never_there = failure.status == Status::CONNECT && !instance_.link.was_ever_connected();
+  request.trouble_ = failure.sent ? Status::IN_DOUBT : failure.status;
+  if (failure.status == Status::CLOSED) return finish(request, Status::CLOSED);
+  if (!failure.passes || never_there) return finish(request, failure.status);
+  if (request.params_.tries_once()) return finish(request, request.trouble_);
+  if (!request.was_queued_ && !begins_to_wait(request)) return;
+  if (queue_of(request) == nullptr) join_queue(request, 0);
+  if (queue_of(request)->waiters.front() == &request)
+    park(request, next_poll(request, instance_.runtime->now()));
+}
+
+// The first attempt has failed: bounds and the first retry interval.
+bool Waiting::begins_to_wait(AcquireRequest &request) {
+  if (instance_.counts.waiters.load() >= instance_.options.waiters_max) {
+    finish(request, Status::LIMIT);
+    return false;
+  }
+  ++instance_.counts.waiters;
+  ++instance_.counts.contended;
+  request.was_queued_ = true;
+  const auto step = request.retries_.start(request.params_.retry, instance_.random, request.began_at_);
+  if (step != RetryCount::Step::Refused) return true;
+  finish(request, Status::INVALID_ARGUMENT);
+  return false;
+}
+
+Nanos Waiting::next_poll(AcquireRequest &request, Nanos now) {
+  const RetryPolicy &policy = request.params_.retry;
+  const Nanos most = instance_.options.alive / 3;  // the server forgets who is silent
+  if (policy.counts()) return std::clamp(request.retries_.next_at(), now + kMillisecond, now + most);
+  return now +
+         std::clamp<Nanos>(nanos_from_ms(policy.next_interval_ms(0, instance_.random)), kMillisecond, most);
+}
+
+void Waiting::park(AcquireRequest &request, Nanos try_at) {
+  request.state_ = AcquireRequest::State::Parked;
+  request.try_at_ = try_at;
+  arm(request);
+}
+
+void Waiting::arm(AcquireRequest &request) {
+  Nanos at = std::min(request.wait_until_, request.was_queued_ ? request.retries_.next_at() : kNever);
+  if (request.state_ == AcquireRequest::State::Parked) at = std::min(at, request.try_at_);
+  instance_.runtime->cancel(request);
+  if (at != kNever) instance_.runtime->arm(request, at);
+}
+
+void Waiting::on_timer(AcquireRequest &request, Nanos) {
+  const Nanos now = instance_.runtime->now();
+  if (request.was_queued_) {
+    const auto step = request.retries_.advance(request.params_.retry, instance_.random, now);
+    if (step == RetryCount::Step::Refused) return finish(request, Status::INVALID_ARGUMENT);
+    if (step == RetryCount::Step::Exhausted)
+      return finish(request, ending_of(request, Status::RETRIES_EXHAUSTED));
+  }
+  if (now >= request.wait_until_) return finish(request, ending_of(request, Status::TIMEOUT));
+  if (request.state_ == AcquireRequest::State::Parked && now >= request.try_at_) return ask(request);
+  arm(request);
+}
+
+Status Waiting::ending_of(const AcquireRequest &request, Status usual) const {
+  if (request.trouble_ != Status::OK) return request.trouble_;
+  const bool never_there = !instance_.link.is_connected() && !instance_.link.was_ever_connected();
+  return never_there ? Status::CONNECT : usual;
+}
+
+void Waiting::end(AcquireRequest &request, Status status) {
+  if (request.state_ != AcquireRequest::State::Over) finish(request, status);
+}
+
+void Waiting::finish(AcquireRequest &request, Status status) {
+  request.state_ = AcquireRequest::State::Over;
+  instance_.runtime->cancel(request);
+  if (request.attempt_ != nullptr) std::exchange(request.attempt_, nullptr)->forget_request();
+  all_.remove(&request);
+  if (request.was_queued_) --instance_.counts.waiters;
+  leave_queue(request, false);
+  if (status == Status::TIMEOUT || status == Status::RETRIES_EXHAUSTED) ++instance_.counts.timeouts;
+  if (status == Status::CANCELED) ++instance_.counts.canceled;
+  Grant &grant = request.grant;
+  grant.status = status;
+  grant.attempts = request.retries_.attempts();
+  grant.waited = instance_.runtime->now() - request.began_at_;
+  request.finished();
+}
+
+KeyQueue *Waiting::queue_of(const AcquireRequest &request) {
+  if (!request.in_queue_) return nullptr;
+  return &queues_.at(request.keys_[request.queued_at_]);
+}
+
+size_t Waiting::waiters_of(const std::string &lock_key) const {
+  const auto found = queues_.find(lock_key);
+  return found == queues_.end() ? 0 : found->second.waiters.size();
+}
+
+// Behind all that go first by their order; never in front of a head whose attempt is under way.
+void Waiting::join_queue(AcquireRequest &request, size_t key) {
+  KeyQueue &queue = queues_[request.keys_[key]];
+  request.queued_at_ = key;
+  request.in_queue_ = true;
+  if (request.sort_key_ == 0) request.sort_key_ = sort_key_of(request.params_, instance_.runtime->now());
+  AcquireRequest *before = nullptr;
+  for (AcquireRequest *other = queue.waiters.back(); other != nullptr;
+       other = KeyQueue::Waiters::prev(other)) {
+    if (other->sort_key_ <= request.sort_key_ || other->state_ == AcquireRequest::State::Asking) break;
+    before = other;
+  }
+  AcquireRequest *const old_head = queue.waiters.front();
+  queue.waiters.insert(&request, before);
+  if (queue.waiters.front() != &request) {
+    request.state_ = AcquireRequest::State::Queued;
+    request.try_at_ = kNever;
+    arm(request);
+  } else if (old_head != nullptr) {
+    old_head->state_ = AcquireRequest::State::Queued;
+    arm(*old_head);
+  }
+}
+
+// moves: to the queue of another key, so that this one may be free.
+void Waiting::leave_queue(AcquireRequest &request, bool moves) {
+  if (!std::exchange(request.in_queue_, false)) return;
+  const std::string &key = request.keys_[request.queued_at_];
+  KeyQueue &queue = queues_.at(key);
+  const bool was_head = queue.waiters.front() == &request;
+  queue.waiters.remove(&request);
+  AcquireRequest *head = queue.waiters.front();
+  if (head == nullptr) {
+    const bool registered = queue.is_registered;
+    const std::string name = key;
+    queues_.erase(key);
+    if (registered && !instance_.is_closing) instance_.link.send(*new LeaveCall(instance_, name));
+    return;
+  }
+  if (!was_head) return;
+  // Registered, a message comes when it is free; else somebody has to look.
+  const Nanos now = instance_.runtime->now();
+  head->since_us_ = 0;
+  park(*head, queue.is_registered && !moves ? next_poll(*head, now) : now);
+}
+
+void Waiting::wake(const std::string &lock_key) {
+  const auto found = queues_.find(lock_key);
+  if (found == queues_.end()) {
+    if (!instance_.is_closing) instance_.link.send(*new LeaveCall(instance_, lock_key));
+    return;
+  }
+  found->second.is_registered = false;
+  AcquireRequest &head = *found->second.waiters.front();
+  if (head.state_ == AcquireRequest::State::Asking) {
+    head.wake_missed_ = true;
+  } else {
+    ask(head);
+  }
+}
+
+void Waiting::freed_by_us(const std::string &lock_key) {
+  const auto found = queues_.find(lock_key);
+  if (found != queues_.end() && !found->second.is_registered) wake(lock_key);
+}
+
+void Waiting::dequeue(const std::string &lock_key) {
+  for (;;) {
+    const auto found = queues_.find(lock_key);
+    if (found == queues_.end()) return;
+    found->second.is_registered = false;
+    finish(*found->second.waiters.front(), Status::DEQUEUED);
+  }
+}
+
+void Waiting::wake_all() {
+  std::vector<std::string> keys;
+  for (const auto &[key, queue] : queues_) keys.push_back(key);
+  for (const std::string &key : keys) {
+    const auto found = queues_.find(key);
+    if (found != queues_.end()) wake(key);
+  }
+}
+
+void Waiting::end_all(const RedisOwner *owner, Status status) {
+  std::vector<AcquireRequest *> ending;
+  for (AcquireRequest *request = all_.front(); request != nullptr; request = All::next(request)) {
+    if (owner == nullptr || request->owner_.get() == owner) ending.push_back(request);
+  }
+  for (AcquireRequest *request : ending) finish(*request, status);
+}
+
+}  // namespace liblock

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// A connection to a server as a stream of bytes, as the engines see it: libuv's in production, one that ends
+// in the test's own server in tests. Everything here happens on the loop's thread.
+//
+//   state      left by
+//   Idle       open()
+//   Opening    on_open(), or on_end() when no address can be reached
+//   Open       on_end(): the peer closed, or an error
+//   any        close(): nothing is told any more, and the stream frees itself
+//
+// Writes are collected: after request_fill() the listener is asked once, when the loop is about to sleep, for
+// all that it wants to send, so that a turn of the loop costs one system call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace liblock {
+
+struct StreamTarget {
+  std::string path;  // of a unix socket; empty: TCP
+  std::string host;  // a name, or an address as text
+  uint16_t port = 0;
+};
+
+class ByteStream {
+ public:
+  class Listener {
+   public:
+    virtual void on_open() = 0;
+    virtual void on_bytes(std::string_view bytes) = 0;
+    // Why it ended, for people. Once; afterwards only close() may be called.
+    virtual void on_end(const std::string &why) = 0;
+    // Appends what is to be sent.
+    virtual void fill(std::string &wire) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  virtual void open(const StreamTarget &target) = 0;
+  virtual void request_fill() = 0;
+  virtual void close() = 0;
+  // -1 while there is none. For the child of a fork only.
+  virtual int descriptor() const = 0;
+
+ protected:
+  virtual ~ByteStream() = default;
+};
+
+}  // namespace liblock

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// See uv_stream.hpp. A socket that failed to connect is closed before the next address is tried: libuv cannot
+// use one twice.
+#include "runtime/uv_stream.hpp"
+
+#include <netdb.h>
+
+#include <cstring>
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace liblock {
+
+namespace {
+
+UvStream *self_of(void *handle) { return static_cast<UvStream *>(static_cast<uv_handle_t *>(handle)->data); }
+UvStream *self_of_request(void *request) {
+  return static_cast<UvStream *>(static_cast<uv_req_t *>(request)->data);
+}
+
+bool numeric_address(const std::string &host, uint16_t port, sockaddr_storage &out) {
+  std::memset(&out, 0, sizeof out);
+  return uv_ip4_addr(host.c_str(), port, reinterpret_cast<sockaddr_in *>(&out)) == 0 ||
+         uv_ip6_addr(host.c_str(), port, reinterpret_cast<sockaddr_in6 *>(&out)) == 0;
+}
+
+}  // namespace
+
+UvStream::UvStream(uv_loop_t *loop, Listener &listener)
+    : loop_(loop), listener_(&listener), input_(kReadSize) {
+  uv_prepare_init(loop_, &before_sleep_);
+  before_sleep_.data = this;
+  connecting_.data = looking_up_.data = writing_.data = this;
+}
+
+void UvStream::open(const StreamTarget &target) {
+  if (!target.path.empty()) {
+    path_ = target.path;
+    connect_next();
+    return;
+  }
+  sockaddr_storage address;
+  if (numeric_address(target.host, target.port, address)) {
+    addresses_.push_back(address);
+    connect_next();
+    return;
+  }
+  look_up(target);
+}
+
+void UvStream::look_up(const StreamTarget &target) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  const auto found = [](uv_getaddrinfo_t *request, int status, addrinfo *list) {
+    UvStream *self = self_of_request(request);
+    self->is_looking_up_ = false;
+    for (addrinfo *a = list; a != nullptr; a = a->ai_next) {
+      sockaddr_storage address{};
+      std::memcpy(&address, a->ai_addr, a->ai_addrlen);
+      self->addresses_.push_back(address);
+    }
+    uv_freeaddrinfo(list);
+    if (self->closing_) return self->closed_one();
+    --self->handles_open_;
+    if (status != 0) return self->end("its name cannot be resolved", status);
+    self->connect_next();
+  };
+  const std::string port = std::to_string(target.port);
+  const int status = uv_getaddrinfo(loop_, &looking_up_, found, target.host.c_str(), port.c_str(), &hints);
+  if (status != 0) return end("its name cannot be looked up", status);
+  is_looking_up_ = true;
+  ++handles_open_;
+}
+
+void UvStream::connect_next() {
+  LIBLOCK_ASSERT(!has_socket_);
+  const bool unix_socket = !path_.empty();
+  int status;
+  if (unix_socket) {
+    status = uv_pipe_init(loop_, &socket_.pipe, 0);
+  } else {
+    status = uv_tcp_init(loop_, &socket_.tcp);
+  }
+  if (status != 0) return end("no socket can be had", status);
+  socket()->data = this;
+  has_socket_ = true;
+  socket_closing_ = false;
+  ++handles_open_;
+  const auto done = [](uv_connect_t *request, int result) {
+    UvStream *self = self_of_request(request);
+    if (!self->closing_) self->connected(result);
+  };
+  if (unix_socket) {
+    uv_pipe_connect(&connecting_, &socket_.pipe, path_.c_str(), done);
+    return;
+  }
+  const auto *address = reinterpret_cast<const sockaddr *>(&addresses_[next_address_++]);
+  status = uv_tcp_connect(&connecting_, &socket_.tcp, address, done);
+  if (status != 0) connected(status);
+}
+
+void UvStream::connected(int status) {
+  if (status == UV_ECANCELED) return;
+  if (status != 0) {
+    if (next_address_ >= addresses_.size()) return end("it does not accept a connection", status);
+    close_socket();  // goes on with the next address
+    return;
+  }
+  if (path_.empty()) uv_tcp_nodelay(&socket_.tcp, 1);
+  const auto room = [](uv_handle_t *handle, size_t, uv_buf_t *buffer) {
+    UvStream *self = self_of(handle);
+    *buffer = uv_buf_init(self->input_.data(), static_cast<unsigned>(self->input_.size()));
+  };
+  const auto came = [](uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer) {
+    UvStream *self = self_of(stream);
+    if (count > 0 && self->listener_ != nullptr) {
+      self->listener_->on_bytes({buffer->base, static_cast<size_t>(count)});
+    } else if (count < 0) {
+      self->end(count == UV_EOF ? "it closed the connection" : "the connection broke",
+                static_cast<int>(count));
+    }
+  };
+  status = uv_read_start(socket(), room, came);
+  if (status != 0) return end("it cannot be read from", status);
+  is_open_ = true;
+  listener_->on_open();
+}
+
+void UvStream::request_fill() {
+  if (closing_ || !is_open_ || uv_is_active(reinterpret_cast<uv_handle_t *>(&before_sleep_)) != 0) return;
+  uv_prepare_start(&before_sleep_, [](uv_prepare_t *handle) {
+    uv_prepare_stop(handle);
+    self_of(handle)->flush();
+  });
+}
+
+void UvStream::flush() {
+  if (is_writing_ || listener_ == nullptr) return;  // the end of the write comes back here
+  wire_.clear();
+  listener_->fill(wire_);
+  if (wire_.empty() || listener_ == nullptr) return;
+  uv_buf_t buffer = uv_buf_init(wire_.data(), static_cast<unsigned>(wire_.size()));
+  const int written = uv_try_write(socket(), &buffer, 1);
+  if (written < 0 && written != UV_EAGAIN) return end("it cannot be written to", written);
+  const size_t done = written < 0 ? 0 : static_cast<size_t>(written);
+  if (done < wire_.size()) write_rest(done);
+}
+
+void UvStream::write_rest(size_t from) {
+  sending_.swap(wire_);
+  uv_buf_t buffer = uv_buf_init(sending_.data() + from, static_cast<unsigned>(sending_.size() - from));
+  const auto done = [](uv_write_t *request, int status) {
+    UvStream *self = self_of_request(request);
+    self->is_writing_ = false;
+    if (self->closing_ || status == UV_ECANCELED) return;
+    if (status != 0) return self->end("it cannot be written to", status);
+    self->flush();
+  };
+  const int status = uv_write(&writing_, socket(), &buffer, 1, done);
+  if (status != 0) return end("it cannot be written to", status);
+  is_writing_ = true;
+}
+
+void UvStream::end(const std::string &what, int status) {
+  Listener *listener = std::exchange(listener_, nullptr);
+  is_open_ = false;
+  if (listener == nullptr) return;
+  listener->on_end(status == UV_EOF || status == 0 ? what : what + ": " + uv_strerror(status));
+}
+
+// The socket is closed alone only to make way for the next address.
+void UvStream::close_socket() {
+  if (!has_socket_ || socket_closing_) return;
+  socket_closing_ = true;
+  uv_close(reinterpret_cast<uv_handle_t *>(&socket_), [](uv_handle_t *handle) {
+    UvStream *self = self_of(handle);
+    self->has_socket_ = false;
+    if (!self->closing_) {
+      --self->handles_open_;
+      self->connect_next();
+      return;
+    }
+    self->closed_one();
+  });
+}
+
+void UvStream::close() {
+  LIBLOCK_ASSERT(!closing_);
+  closing_ = true;
+  is_open_ = false;
+  listener_ = nullptr;
+  if (is_looking_up_) uv_cancel(reinterpret_cast<uv_req_t *>(&looking_up_));
+  close_socket();
+  uv_close(reinterpret_cast<uv_handle_t *>(&before_sleep_),
+           [](uv_handle_t *handle) { self_of(handle)->closed_one(); });
+}
+
+void UvStream::closed_one() {
+  if (--handles_open_ == 0) delete this;
+}
+
+int UvStream::descriptor() const {
+  uv_os_fd_t fd = -1;
+  if (!has_socket_ || uv_fileno(reinterpret_cast<const uv_handle_t *>(&socket_), &fd) != 0) return -1;
+  return fd;
+}
+
+}  // namespace liblock

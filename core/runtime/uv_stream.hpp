@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// A byte stream over libuv: TCP to each of a name's addresses in turn, or a unix socket. Descriptors are
+// CLOEXEC and Nagle's delay is off. Frees itself when all its handles are closed; a name that is still being
+// looked up delays that, and nothing else.
+#pragma once
+
+#include <uv.h>
+
+#include <vector>
+
+#include "runtime/byte_stream.hpp"
+
+namespace liblock {
+
+class UvStream final : public ByteStream {
+ public:
+  UvStream(uv_loop_t *loop, Listener &listener);
+  void open(const StreamTarget &target) override;
+  void request_fill() override;
+  void close() override;
+  int descriptor() const override;
+
+ private:
+  ~UvStream() override = default;
+  void look_up(const StreamTarget &target);
+  void connect_next();
+  void connected(int status);
+  void flush();
+  void write_rest(size_t from);
+  void end(const std::string &what, int status);
+  void close_socket();
+  void closed_one();
+  uv_stream_t *socket() { return reinterpret_cast<uv_stream_t *>(&socket_); }
+
+  static constexpr size_t kReadSize = 64 * 1024;
+
+  uv_loop_t *const loop_;
+  Listener *listener_;  // nullptr once closed or ended
+  union {
+    uv_tcp_t tcp;
+    uv_pipe_t pipe;
+  } socket_{};
+  uv_prepare_t before_sleep_{};
+  uv_connect_t connecting_{};
+  uv_getaddrinfo_t looking_up_{};
+  uv_write_t writing_{};
+  std::vector<sockaddr_storage> addresses_;
+  size_t next_address_ = 0;
+  std::string path_;
+  std::string wire_;     // being filled, or waiting for a write to end
+  std::string sending_;  // what the pending write refers to
+  std::vector<char> input_;
+  bool has_socket_ = false;
+  bool socket_closing_ = false;
+  bool is_open_ = false;
+  bool is_looking_up_ = false;
+  bool is_writing_ = false;
+  bool closing_ = false;
+  int handles_open_ = 1;  // before_sleep_, and the socket
+};
+
+}  // namespace liblock
