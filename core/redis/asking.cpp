@@ -39,7 +39,8 @@ class Asking::PingCall final : public Command {
 
 class Asking::ForceCall final : public ServerCall {
  public:
-  ForceCall(Ask &ask, const std::string &lock_key) : ask_(ask) {
+  ForceCall(Instance &instance, Ask &ask, const std::string &lock_key)
+      : instance_(instance), ask_(ask), lock_key_(lock_key) {
     begin(scripts::force_release);
     key(lock_key);
     key(Keyspace::side_key(Keyspace::Side::Waiters, lock_key));
@@ -47,7 +48,10 @@ class Asking::ForceCall final : public ServerCall {
     argument(ask.flag ? Bytes("1") : Bytes("0"));
     argument(Bytes());
   }
-  void answered(const Reply &reply) override { end(reply.integer == 1 ? Status::OK : Status::NOT_HELD, ""); }
+  void answered(const Reply &reply) override {
+    instance_.taken_away(lock_key_, ask_.flag);
+    end(reply.integer == 1 ? Status::OK : Status::NOT_HELD, "");
+  }
   void failed(const Failure &failure) override {
     end(failure.sent ? Status::IN_DOUBT : failure.status, failure.text);
   }
@@ -58,7 +62,9 @@ class Asking::ForceCall final : public ServerCall {
     delete this;
     finish(ask, status, why);
   }
+  Instance &instance_;
   Ask &ask_;
+  const std::string lock_key_;
 };
 
 // Waits for a change: of a lock that this instance holds, or of a key, which is looked at again and again.
@@ -180,7 +186,7 @@ void Asking::start(Ask &ask) {
     case Ask::What::Clear:
       return clear_locks(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
     case Ask::What::ForceRelease:
-      return instance_.link.send(*new ForceCall(ask, instance_.keyspace.lock_key(ask.keys[0])));
+      return instance_.link.send(*new ForceCall(instance_, ask, instance_.keyspace.lock_key(ask.keys[0])));
     case Ask::What::CloseOwner:
       return close_owner(ask);
     case Ask::What::WaitLost:

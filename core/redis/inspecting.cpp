@@ -20,9 +20,11 @@ std::unique_ptr<KeyInfo> read_info(const Instance &instance, const std::string &
   Bytes key;
   if (instance.keyspace.key_of(lock_key, key)) info->key = key;
   info->is_held = seen.at(0).is(Reply::Kind::Text);
+  info->waiters = instance.waiting.shown(lock_key);
+  // Of other instances only their number is known here.
+  const int64_t instances = seen.at(2).integer - (instance.waiting.is_registered(lock_key) ? 1 : 0);
+  for (int64_t i = 0; i < std::clamp<int64_t>(instances, 0, 65'536); ++i) info->waiters.emplace_back();
   info->remaining_ms = seen.at(1).integer >= 0 ? seen.at(1).integer : -1;
-  info->waiters.resize(
-      std::min<size_t>(static_cast<size_t>(std::max<int64_t>(0, seen.at(2).integer)), 1'000'000));
   if (!info->is_held) return info;
   info->hold_count = 1;
   ServerRecord record;
@@ -119,7 +121,10 @@ class Scan final : public Command, public Inspection {
   void failed(const Failure &failure) override { end(failure.status, failure.text); }
   void seen(std::vector<std::unique_ptr<KeyInfo>> infos) override {
     // Foreign strings that happen to have the prefix are not ours to list, nor is what is gone by now.
-    std::erase_if(infos, [](const auto &info) { return !info->is_held || info->token == 0; });
+    const bool queued_only = ask_.what == Ask::What::List && ask_.flag;
+    std::erase_if(infos, [&](const auto &info) {
+      return !info->is_held || info->token == 0 || (queued_only && info->waiters.empty());
+    });
     ask_.infos = std::move(infos);
     end(Status::OK, "");
   }
@@ -138,7 +143,8 @@ class Scan final : public Command, public Inspection {
 
 class ForcedAway final : public ServerCall {
  public:
-  ForcedAway(const std::string &lock_key, AskDone done) : done_(std::move(done)) {
+  ForcedAway(Instance &instance, const std::string &lock_key, AskDone done)
+      : instance_(instance), lock_key_(lock_key), done_(std::move(done)) {
     begin(scripts::force_release);
     key(lock_key);
     key(Keyspace::side_key(Keyspace::Side::Waiters, lock_key));
@@ -146,7 +152,10 @@ class ForcedAway final : public ServerCall {
     argument(Bytes("1"));
     argument(Bytes());
   }
-  void answered(const Reply &reply) override { end(reply.integer == 1 ? Status::OK : Status::NOT_HELD, ""); }
+  void answered(const Reply &reply) override {
+    instance_.taken_away(lock_key_, true);
+    end(reply.integer == 1 ? Status::OK : Status::NOT_HELD, "");
+  }
   void failed(const Failure &failure) override { end(failure.status, failure.text); }
 
  private:
@@ -155,6 +164,8 @@ class ForcedAway final : public ServerCall {
     delete this;
     done(status, why);
   }
+  Instance &instance_;
+  const std::string lock_key_;
   AskDone done_;
 };
 
@@ -183,7 +194,7 @@ class Clearing {
     if (page_.empty()) return ask_.number == 0 ? end(Status::OK, "") : next_page();
     const std::string lock_key = instance_.keyspace.lock_key(page_.back()->key);
     page_.pop_back();
-    instance_.link.send(*new ForcedAway(lock_key, [this](Status status, const std::string &why) {
+    instance_.link.send(*new ForcedAway(instance_, lock_key, [this](Status status, const std::string &why) {
       if (status != Status::OK && status != Status::NOT_HELD) return end(status, why);
       if (status == Status::OK) ++ask_.count;
       next_lock();

@@ -200,6 +200,16 @@ void Instance::on_message(Bytes message) {
   }
 }
 
+// Others hear of it by messages; what is here need not wait for one.
+void Instance::taken_away(const std::string &lock_key, bool waiters_too) {
+  for (const LeaseRef &lease : keeper.find(lock_key)) keeper.lose(lease);
+  if (waiters_too) {
+    waiting.dequeue(lock_key);
+  } else {
+    waiting.freed_by_us(lock_key);
+  }
+}
+
 bool Instance::needs_server() { return !keeper.empty() || !cleaner.empty() || !waiting.empty(); }
 
 void Instance::close(bool leave, std::function<void()> closed) {

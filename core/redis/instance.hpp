@@ -47,6 +47,8 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
   // Sets the leases of a lock anew, and whether they are renewed. done may be nullptr.
   void extend(Handle handle, Nanos ttl, bool renews, bool add, Released done);
   static std::vector<LeaseRef> leases_of(const HeldLock &lock);
+  // An administrator's call of this instance took the key from whoever had it, and sent the waiters away too.
+  void taken_away(const std::string &lock_key, bool waiters_too);
   // Nothing is to be done for a closing any more?
   void closing_goes_on();
 

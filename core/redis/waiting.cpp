@@ -315,6 +315,23 @@ size_t Waiting::waiters_of(const std::string &lock_key) const {
   return found == queues_.end() ? 0 : found->second.waiters.size();
 }
 
+bool Waiting::is_registered(const std::string &lock_key) const {
+  const auto found = queues_.find(lock_key);
+  return found != queues_.end() && found->second.is_registered;
+}
+
+std::vector<WaiterInfo> Waiting::shown(const std::string &lock_key) const {
+  std::vector<WaiterInfo> infos;
+  const auto found = queues_.find(lock_key);
+  if (found == queues_.end()) return infos;
+  const Nanos now = instance_.runtime->now();
+  for (AcquireRequest *r = found->second.waiters.front(); r != nullptr; r = KeyQueue::Waiters::next(r)) {
+    infos.push_back(
+        {r->owner_->id(), (now - r->began_at_) / kMillisecond, r->params_.order, r->params_.priority});
+  }
+  return infos;
+}
+
 // Behind all that go first by their order; never in front of a head whose attempt is under way.
 void Waiting::join_queue(AcquireRequest &request, size_t key) {
   KeyQueue &queue = queues_[request.keys_[key]];

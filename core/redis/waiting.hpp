@@ -19,6 +19,7 @@
 
 #include "base/list.hpp"
 #include "engine/acquire_params.hpp"
+#include "engine/key_info.hpp"
 #include "lease/retry_policy.hpp"
 #include "redis/holds.hpp"
 #include "redis/link.hpp"
@@ -99,6 +100,9 @@ class Waiting {
   bool empty() const { return all_.empty(); }
   size_t size() const { return all_.size(); }
   size_t waiters_of(const std::string &lock_key) const;
+  bool is_registered(const std::string &lock_key) const;
+  // In the order in which they will be served.
+  std::vector<WaiterInfo> shown(const std::string &lock_key) const;
 
  private:
   friend class Attempt;
