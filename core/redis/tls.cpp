@@ -125,7 +125,6 @@ void TlsSession::shake_hands() {
     give_up("the server agreed on TLS without a certificate; give it one, and ciphers that use it");
   } else {
     state_ = State::Open;
-    flush();
   }
 }
 

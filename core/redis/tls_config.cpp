@@ -71,9 +71,7 @@ bool load_certificate(SSL_CTX *context, const TlsOptions &options, std::string &
   const std::string &certificate = options.certificate_file, &key = options.key_file;
   if (certificate.empty() && key.empty()) return true;
   if (certificate.empty() || key.empty()) {
-    error =
-        "a client certificate needs certificate_file and key_file; one is missing (both may name the same "
-        "file)";
+    error = "of certificate_file and key_file one is missing; give both (they may be the same file)";
     return false;
   }
   if (!readable("certificate_file", certificate, error) || !readable("key_file", key, error)) return false;

@@ -15,7 +15,8 @@ quick() { ordinary_build && run_suites release api && foreign; }
 
 gate() {
   quick
-  CC=clang CXX=clang++ build_or_fail clang -Dtests=enabled -Dtls=enabled -Dexamples=enabled -Dwerror=true && run_suites clang api
+  CC=clang CXX=clang++ build_or_fail clang -Dtests=enabled -Dtls=enabled -Dexamples=enabled -Dwerror=true &&
+    run_suites clang api
 }
 
 nightly() { gate; }

@@ -7,7 +7,8 @@ quick() { ordinary_build && run_suites release unit; }
 # The second compiler reads the same code with other warnings and lays it out differently.
 gate() {
   quick
-  CC=clang CXX=clang++ build_or_fail clang -Dtests=enabled -Dtls=enabled -Dexamples=enabled -Dwerror=true && run_suites clang unit
+  CC=clang CXX=clang++ build_or_fail clang -Dtests=enabled -Dtls=enabled -Dexamples=enabled -Dwerror=true &&
+    run_suites clang unit
 }
 gate_needs="clang"
 
