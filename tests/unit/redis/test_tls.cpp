@@ -184,7 +184,8 @@ UNIT_TEST(without_a_ca_the_systems_store_decides) {
   const std::string ca_file = world.options.ca_file;
   world.options.ca_file.clear();
   EXPECT(Talk(world, world.good).failed_by("unable to get local issuer certificate"));
-  const std::string before = getenv("SSL_CERT_FILE");
+  const char *was = getenv("SSL_CERT_FILE");
+  const std::string before = was != nullptr ? was : "";
   setenv("SSL_CERT_FILE", ca_file.c_str(), 1);
   Talk trusted(world, world.good);
   // And it counts for nothing where a CA was named.
@@ -271,8 +272,6 @@ UNIT_TEST(a_certificate_and_a_key_that_do_not_go_together_are_told) {
 }
 
 int main() {
-  const forge::Folder folder;
-  configure_openssl(folder);
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_certificate_for_another_name_fails),
       cmocka_unit_test(a_wildcard_stands_for_one_whole_label),
@@ -298,5 +297,5 @@ int main() {
       cmocka_unit_test(files_that_cannot_be_used_are_told_with_cause_and_cure),
       cmocka_unit_test(a_certificate_and_a_key_that_do_not_go_together_are_told),
   };
-  return cmocka_run_group_tests_name("whom TLS trusts", tests, nullptr, nullptr);
+  return cmocka_run_group_tests_name("whom TLS trusts", tests, configure_openssl, remove_configuration);
 }

@@ -230,8 +230,6 @@ UNIT_TEST(sessions_of_one_config_do_not_know_each_other) {
 }
 
 int main() {
-  const forge::Folder folder;
-  configure_openssl(folder);
   const CMUnitTest tests[] = {
       cmocka_unit_test(plain_text_instead_of_tls_fails),
       cmocka_unit_test(noise_fails_and_never_becomes_plain_text),
@@ -250,5 +248,5 @@ int main() {
       cmocka_unit_test(errors_of_others_are_not_taken_for_ours_and_ours_are_not_left_behind),
       cmocka_unit_test(sessions_of_one_config_do_not_know_each_other),
   };
-  return cmocka_run_group_tests_name("bytes through TLS", tests, nullptr, nullptr);
+  return cmocka_run_group_tests_name("bytes through TLS", tests, configure_openssl, remove_configuration);
 }

@@ -22,16 +22,29 @@ using State = TlsSession::State;
 
 inline bool says(const std::string &text, const char *word) { return text.find(word) != std::string::npos; }
 
-// Before the first use of OpenSSL.
-inline void configure_openssl(const forge::Folder &folder) {
-  const std::string path =
-      folder.write("openssl.cnf",
-                   "openssl_conf = init\n[init]\nssl_conf = ssl\n[ssl]\nsystem_default = lax\n"
-                   "[lax]\nMinProtocol = TLSv1\nCipherString = ALL:@SECLEVEL=0\n");
-  setenv("OPENSSL_CONF", path.c_str(), 1);
-  // Nor may the machine's store of CAs matter.
-  setenv("SSL_CERT_FILE", folder.path("nothing.pem").c_str(), 1);
-  setenv("SSL_CERT_DIR", folder.path("nothing").c_str(), 1);
+// For all tests of a program, before the first use of OpenSSL.
+inline int configure_openssl(void **state) {
+  try {
+    auto *folder = new forge::Folder;
+    *state = folder;
+    const std::string path =
+        folder->write("openssl.cnf",
+                      "openssl_conf = init\n[init]\nssl_conf = ssl\n[ssl]\nsystem_default = lax\n"
+                      "[lax]\nMinProtocol = TLSv1\nCipherString = ALL:@SECLEVEL=0\n");
+    setenv("OPENSSL_CONF", path.c_str(), 1);
+    // Nor may the machine's store of CAs matter.
+    setenv("SSL_CERT_FILE", folder->path("nothing.pem").c_str(), 1);
+    setenv("SSL_CERT_DIR", folder->path("nothing").c_str(), 1);
+    return 0;
+  } catch (const std::exception &error) {
+    print_error("%s\n", error.what());
+    return -1;
+  }
+}
+
+inline int remove_configuration(void **state) {
+  delete static_cast<forge::Folder *>(*state);
+  return 0;
 }
 
 struct World {
