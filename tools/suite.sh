@@ -56,4 +56,6 @@ run_suites() {
 run_program() { python3 "$root/tools/run_tests.py" --label "$suite" -- python3 "$@" || true; }
 
 # The ordinary build that most suites share: gcc, optimised, with assertions.
-ordinary_build() { CC=gcc CXX=g++ build_or_fail release -Dtests=enabled -Dexamples=enabled "$(strict_options)"; }
+ordinary_build() {
+  CC=gcc CXX=g++ build_or_fail release -Dtests=enabled -Dtls=enabled -Dexamples=enabled "$(strict_options)"
+}

@@ -10,6 +10,7 @@ def main():
     base = {f"core/{folder}/a.hpp": "int a;\n" for folder in folders}
     base["core/base/b.hpp"] = '#include <atomic>\n#include <liblock/liblock.h>\n#include "base/a.hpp"\n'
     base["core/runtime/b.cpp"] = '#include <uv.h>\n#include "runtime/a.hpp"\n#include "base/a.hpp"\n'
+    base["core/redis/b.cpp"] = '#include <openssl/ssl.h>\n#include "engine/a.hpp"\n'
     base["core/quorum/b.cpp"] = '#include "redis/a.hpp"\n#include "engine/a.hpp"\n'
     base["core/context/b.cpp"] = '#include "local/a.hpp"\n#include "quorum/a.hpp"\n'
     base["capi/lock.cpp"] = '#include "context/a.hpp"\n#include "boundary.hpp"\n'
@@ -29,6 +30,7 @@ def main():
         ("core_must_not_include_private_headers_of_capi",
          {"core/context/c.cpp": "#include <liblock/private.h>\n"}, core),
         ("local_must_not_know_libuv", {"core/local/c.cpp": "#include <uv.h>\n"}, core),
+        ("quorum_must_not_know_openssl", {"core/quorum/c.cpp": "#include <openssl/ssl.h>\n"}, core),
         ("an_unqualified_include_is_found", {"core/local/c.cpp": '#include "a.hpp"\n'}, core),
         ("an_include_of_nothing_is_found", {"core/local/c.cpp": '#include "base/none.hpp"\n'}, core),
         ("a_new_folder_without_a_place_is_found", {"core/misc/c.cpp": "int a;\n"}, core),

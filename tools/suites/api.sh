@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The shared object from outside: the C API, conformance, the checks of the object, the header and the tree,
 # the examples, installed programs, and two foreign function interfaces.
-suite_needs="compiler meson ninja pkg-config python libuv hiredis cmocka jansson binutils"
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka jansson binutils"
 suite_foreign="ruby"
 gate_needs="clang"
 
@@ -15,7 +15,8 @@ quick() { ordinary_build && run_suites release api && foreign; }
 
 gate() {
   quick
-  CC=clang CXX=clang++ build_or_fail clang -Dtests=enabled -Dexamples=enabled -Dwerror=true && run_suites clang api
+  CC=clang CXX=clang++ build_or_fail clang -Dtests=enabled -Dtls=enabled -Dexamples=enabled -Dwerror=true &&
+    run_suites clang api
 }
 
 nightly() { gate; }

@@ -3,14 +3,14 @@
 # report ends the program that caused it, so that a finding can never be read over. Left out: what a
 # sanitizer's runtime itself makes untrue (the object's needed libraries, counting of allocations and system
 # calls) and foreign processes, into which the runtime would have to be preloaded.
-suite_needs="compiler meson ninja pkg-config python libuv hiredis cmocka jansson clang tsan"
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka jansson clang tsan"
 left_out=(--exclude 'ffi_*' --exclude '*no_alloc*' --exclude '*no_syscall*')
 
 addresses() {
   export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1:detect_leaks=1
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
   CC=gcc CXX=g++ build_or_fail asan -Db_sanitize=address,undefined -Doptimization=1 -Dtests=enabled \
-    -Dexamples=enabled "$(strict_options)" &&
+    -Dtls=enabled -Dexamples=enabled "$(strict_options)" &&
     run_suites asan unit api stress -- --timeout-multiplier 2 "${left_out[@]}"
 }
 
@@ -19,7 +19,7 @@ addresses() {
 threads() {
   export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:detect_deadlocks=1:history_size=4
   CC=clang CXX=clang++ build_or_fail tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Dtests=enabled \
-    -Dexamples=enabled "$(strict_options)" &&
+    -Dtls=enabled -Dexamples=enabled "$(strict_options)" &&
     run_suites tsan unit api stress -- --timeout-multiplier 4 "${left_out[@]}" --exclude example_index_demo
 }
 
