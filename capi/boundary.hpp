@@ -17,6 +17,7 @@ namespace liblock::capi {
 constexpr size_t kKeyMax = 512;
 constexpr size_t kKeysMax = 1'024;
 constexpr size_t kValueMax = 4'096;
+constexpr size_t kExportMax = 1'048'576;
 
 inline liblock_status raw(Status status) { return static_cast<liblock_status>(status); }
 
@@ -65,6 +66,26 @@ inline Bytes bytes(const void *data, size_t size) { return {static_cast<const ch
 // The context behind the handle, when it is open.
 inline Status usable(const liblock_context *context) {
   return context == nullptr ? Status::INVALID_ARGUMENT : context->rep->state();
+}
+
+// The owner's core object when it belongs to this context, else null.
+inline std::shared_ptr<Owner> owner_in(liblock_context *context, liblock_owner *owner) {
+  if (owner == LIBLOCK_OWNER_THREAD) return context->rep->thread_owner();
+  return owner != nullptr && owner->context == context->rep ? owner->rep : nullptr;
+}
+
+// What liblock_extend means in this context.
+inline Status fill_extend(const Context &context, int64_t ttl_ms, int32_t flags, Ask &ask) {
+  const bool known = flags == LIBLOCK_EXTEND_SET || flags == LIBLOCK_EXTEND_ADD;
+  if (!known || ttl_ms == LIBLOCK_DEFAULT || !ttl_is_valid(ttl_ms, context.options()))
+    return Status::INVALID_ARGUMENT;
+  const ContextKind &kind = context.options().kind;
+  const bool is_auto = ttl_ms == LIBLOCK_TTL_AUTO && kind.ttl_auto_ms != 0;
+  ask.what = Ask::What::Extend;
+  ask.ttl = is_auto ? nanos_from_ms(kind.ttl_auto_ms) : ttl_of(ttl_ms);
+  ask.number = is_auto;
+  ask.flag = flags == LIBLOCK_EXTEND_ADD;
+  return Status::OK;
 }
 
 // Checked copies of a caller's array of keys.

@@ -5,10 +5,6 @@
 using namespace liblock;
 using namespace liblock::capi;
 
-struct liblock_info {
-  std::unique_ptr<KeyInfo> rep;
-};
-
 struct liblock_cursor {
   std::shared_ptr<Context> context;
   bool queues = false;

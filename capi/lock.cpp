@@ -34,12 +34,6 @@ void describe(liblock_context *context, const HoldView &seen, Outcome &outcome) 
   return status;
 }
 
-// The owner's core object when it belongs to this context, else null.
-std::shared_ptr<Owner> owner_in(liblock_context *context, liblock_owner *owner) {
-  if (owner == LIBLOCK_OWNER_THREAD) return context->rep->thread_owner();
-  return owner != nullptr && owner->context == context->rep ? owner->rep : nullptr;
-}
-
 }  // namespace
 
 liblock_status liblock_release(liblock_context *context, liblock_lock lock, liblock_result *result) {
@@ -78,19 +72,14 @@ liblock_status liblock_extend(liblock_context *context, liblock_lock lock, int64
                               liblock_result *result) {
   return guarded_result(result, [&](Outcome &outcome) {
     if (const Status status = usable(context); status != Status::OK) return status;
-    const bool known = flags == LIBLOCK_EXTEND_SET || flags == LIBLOCK_EXTEND_ADD;
-    if (!known || ttl_ms == LIBLOCK_DEFAULT || !ttl_is_valid(ttl_ms, context->rep->options())) {
-      outcome.message =
-          "ttl_ms must be 1 to max_ttl_ms, TTL_AUTO or TTL_NONE; flags EXTEND_SET or EXTEND_ADD";
-      return Status::INVALID_ARGUMENT;
-    }
-    const ContextKind &kind = context->rep->options().kind;
-    const bool is_auto = ttl_ms == LIBLOCK_TTL_AUTO && kind.ttl_auto_ms != 0;
     WaitedAsk ask(Ask::What::Extend);
     ask.lock = lock;
-    ask.ttl = is_auto ? nanos_from_ms(kind.ttl_auto_ms) : ttl_of(ttl_ms);
-    ask.number = is_auto;
-    ask.flag = flags == LIBLOCK_EXTEND_ADD;
+    if (const Status status = fill_extend(*context->rep, ttl_ms, flags, ask); status != Status::OK) {
+      outcome.message =
+          "ttl_ms must be 1 (20 on servers) to max_ttl_ms, TTL_AUTO or TTL_NONE; flags EXTEND_SET or "
+          "EXTEND_ADD";
+      return status;
+    }
     const Status status = context->rep->ask(ask, false, outcome);
     if (status == Status::OK) describe(context, ask.view, outcome);
     return status;
@@ -149,6 +138,38 @@ liblock_status liblock_verify(liblock_context *context, liblock_lock lock, liblo
     const Status status = context->rep->ask(ask, false, outcome);
     if (status == Status::OK) describe(context, ask.view, outcome);
     return status;
+  });
+}
+
+liblock_status liblock_export(liblock_context *context, liblock_lock lock, void *buffer, size_t size,
+                              size_t *needed) {
+  if (needed == nullptr || (buffer == nullptr && size != 0)) return LIBLOCK_INVALID_ARGUMENT;
+  *needed = 0;
+  return guarded([&] {
+    if (const Status status = usable(context); status != Status::OK) return status;
+    WaitedAsk ask(Ask::What::Export);
+    ask.lock = lock;
+    ask.number = size;
+    Outcome outcome;
+    const Status status = context->rep->ask(ask, false, outcome);
+    *needed = ask.count;
+    if (status == Status::OK) std::memcpy(buffer, ask.text.data(), ask.text.size());
+    explicit_bzero(ask.text.data(), ask.text.size());
+    return status;
+  });
+}
+
+liblock_status liblock_adopt(liblock_context *context, const void *exported, size_t size,
+                             const liblock_acquire_options *options, liblock_lock *lock,
+                             liblock_result *result) {
+  if (lock != nullptr) *lock = 0;
+  return guarded_result(result, [&](Outcome &outcome) {
+    if (const Status status = usable(context); status != Status::OK) return status;
+    if (lock == nullptr || exported == nullptr || size == 0 || size > kExportMax)
+      return Status::INVALID_ARGUMENT;
+    outcome = context->rep->adopt(bytes(exported, size), options);
+    *lock = outcome.grant.handle;
+    return outcome.status;
   });
 }
 

@@ -17,6 +17,8 @@ void fill_result(liblock_result *result, const Outcome &outcome) {
   result->hold_count = ok ? grant.hold_count : 0;
   result->flags = grant.flags;
   result->votes = result->nodes = ok ? 1 : 0;
+  result->replicas = ok ? grant.replicas : 0;
+  result->reserved = 0;
   result->message[0] = '\0';
   if (ok) return;
   const std::string text = outcome.message.empty() ? status_text(result->status) : outcome.message;

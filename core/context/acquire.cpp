@@ -214,6 +214,24 @@ Outcome Context::acquire(std::span<const Bytes> keys, const liblock_acquire_opti
   return outcome;
 }
 
+Outcome Context::adopt(Bytes exported, const liblock_acquire_options *options) {
+  Outcome outcome;
+  AcquireParams params;
+  WaitedAsk question(Ask::What::Adopt);
+  outcome.status = prepare(options, params, question.owner, outcome.message);
+  if (outcome.status != Status::OK) return outcome;
+  question.text = exported;
+  question.params = &params;
+  outcome.status = ask(question, false, outcome);
+  if (outcome.status != Status::OK) return outcome;
+  outcome.grant.handle = question.lock;
+  outcome.grant.token = question.view.token;
+  outcome.grant.hold_count = question.view.hold_count;
+  if (question.view.deadline != kNever)
+    outcome.grant.remaining = std::max<Nanos>(0, question.view.deadline - engine_->clock().now());
+  return outcome;
+}
+
 Status Context::submit(std::span<const Bytes> keys, const liblock_acquire_options *options,
                        liblock_callback callback, void *user_data, liblock_request *request) {
   AcquireParams params;
@@ -260,7 +278,7 @@ Status Context::cancel(liblock_request request) {
   if (const Status status = state(); status != Status::OK) return status;
   PendingCall *call = requests_.find(request);
   if (call == nullptr) return Status::INVALID_HANDLE;
-  engine_->cancel(*call);
+  if (call->is_acquire()) engine_->cancel(*call);
   call->unpin();
   return Status::OK;
 }

@@ -74,6 +74,7 @@ class Context : public std::enable_shared_from_this<Context> {
   Status submit(std::span<const Bytes> keys, const liblock_acquire_options *options,
                 liblock_callback callback, void *user_data, liblock_request *request);
   Status cancel(liblock_request request);
+  Outcome adopt(Bytes exported, const liblock_acquire_options *options);
 
   std::shared_ptr<Owner> thread_owner();
   std::shared_ptr<Runtime> runtime();
@@ -163,6 +164,9 @@ inline bool Context::acquire_many_fast(std::span<const Bytes> keys, const libloc
 // What the public handles point to. The strong reference goes with free(); pending calls keep their own.
 struct liblock_context {
   std::shared_ptr<liblock::Context> rep;
+};
+struct liblock_info {
+  std::unique_ptr<liblock::KeyInfo> rep;
 };
 struct liblock_owner {
   std::shared_ptr<liblock::Context> context;

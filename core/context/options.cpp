@@ -52,6 +52,9 @@ void visit_ranges(const liblock_acquire_options &o, Visit visit) {
   visit({"renew", o.renew, 0, 1, false});
   visit({"min_remaining_ms", o.min_remaining_ms, 0, INT64_MAX, true});
   visit({"value_size", static_cast<int64_t>(o.value_size), 0, kSizeMax, false});
+  visit({"replicas", o.replicas, 0, 64, false});
+  visit({"replicas_timeout_ms", o.replicas_timeout_ms, 1, 60'000, true});
+  visit({"reserved", o.reserved, 0, 0, false});
   visit({"metadata_count", static_cast<int64_t>(o.metadata_count), 0, kMetadataMax, false});
 }
 
@@ -190,12 +193,14 @@ Status read_context_options(const liblock_context_options *given, const ContextK
 
 Status check_acquire_options(const liblock_acquire_options &o, const ContextOptions &context) {
   if (o.mode != LIBLOCK_MODE_EXCLUSIVE) return Status::UNSUPPORTED;
+  if (o.replicas > 0 && !context.kind.has_server) return Status::UNSUPPORTED;
   bool fine = ttl_is_valid(o.ttl_ms, context);
   visit_ranges(o, [&fine](const Range &range) { fine = fine && range.holds(); });
   return fine && contradiction_of(o) == nullptr ? Status::OK : Status::INVALID_ARGUMENT;
 }
 
 std::string explain_acquire_options(const liblock_acquire_options &o, const ContextOptions &context) {
+  if (o.replicas > 0 && !context.kind.has_server) return "replicas: a local context has none; leave it 0";
   if (o.mode != LIBLOCK_MODE_EXCLUSIVE) return "mode is not EXCLUSIVE; shared locks are not in this version";
   if (!ttl_is_valid(o.ttl_ms, context)) {
     return "ttl_ms is " + std::to_string(o.ttl_ms) + "; use " + std::to_string(context.kind.ttl_least_ms) +
@@ -243,6 +248,8 @@ AcquireParams acquire_params(const liblock_acquire_options &o, const ContextOpti
   p.renew = p.renew || o.renew == 1;
   p.max_hold = o.max_hold_ms > 0 ? nanos_from_ms(o.max_hold_ms) : kNever;
   p.min_remaining = nanos_from_ms(or_default(o.min_remaining_ms, 0));
+  p.replicas = o.replicas;
+  p.replicas_timeout = nanos_from_ms(or_default(o.replicas_timeout_ms, 1'000));
   p.value = Bytes(static_cast<const char *>(o.value), o.value_size);
   p.metadata = {o.metadata, o.metadata_count};
   p.on_lost = o.on_lost;

@@ -18,7 +18,7 @@ constexpr liblock_acquire_options default_acquire_options() {
   o.struct_size = sizeof o;
   o.ttl_ms = o.wait_ms = o.retries = o.retry_interval_ms = o.retry_jitter_ms = o.backoff_step_ms =
       o.backoff_cap_ms = o.age_step_ms = o.queue_ttl_ms = o.max_hold_ms = o.min_remaining_ms =
-          LIBLOCK_DEFAULT;
+          o.replicas_timeout_ms = LIBLOCK_DEFAULT;
   o.backoff_base = 2;
   return o;
 }

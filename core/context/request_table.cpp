@@ -38,6 +38,11 @@ liblock_request RequestTable::add(PendingCall &call) {
   return id_of(index);
 }
 
+void RequestTable::forget(liblock_request id) {
+  const std::lock_guard lock(mutex_);
+  take_out(id);
+}
+
 PendingCall *RequestTable::find(liblock_request id) {
   const std::lock_guard lock(mutex_);
   const auto index = static_cast<uint32_t>(id);

@@ -47,17 +47,16 @@ class RequestTable {
     void *surplus;
     {
       const std::lock_guard lock(mutex_);
-      const auto index = static_cast<uint32_t>(id);
-      PendingCall &call = *std::exchange(slots_[index].call, nullptr);
-      --pending_;
+      PendingCall &call = take_out(id);
       if (delivered) delivering_.store(false, std::memory_order_relaxed);
-      if (++slots_[index].generation != UINT32_MAX) free_.push_back(index);  // has room: see add()
       if (!call.is_sole() || !call.engine_part->destroy_if_sole()) return false;
       surplus = take_back(destroy(), keeper);
     }
     free_memory(surplus);
     return true;
   }
+  // The same for a call whose memory is its own business.
+  void forget(liblock_request id);
   // With a reference for the caller; nullptr: it has ended or never was.
   PendingCall *find(liblock_request id);
 
@@ -72,6 +71,14 @@ class RequestTable {
   static constexpr size_t kKeptMax = 16'384;
   static constexpr std::align_val_t kAlignment{alignof(PendingCall)};
 
+  // With mutex_.
+  PendingCall &take_out(liblock_request id) {
+    const auto index = static_cast<uint32_t>(id);
+    PendingCall &call = *std::exchange(slots_[index].call, nullptr);
+    --pending_;
+    if (++slots_[index].generation != UINT32_MAX) free_.push_back(index);  // has room: see add()
+    return call;
+  }
   // With mutex_. Returns what is to be freed without it.
   void *take_back(void *memory, std::shared_ptr<void> &keeper) {
     if (--out_ == 0) keeper.swap(keeper_);

@@ -37,6 +37,8 @@ struct AcquireParams {
   bool renew = false;
   Nanos max_hold = kNever;
   Nanos min_remaining = 0;
+  int32_t replicas = 0;  // that must have the grant, as far as replicas_timeout allows
+  Nanos replicas_timeout = 1'000 * kMillisecond;
   Bytes value;
   std::span<const liblock_metadata> metadata;
   liblock_callback on_lost = nullptr;
@@ -72,6 +74,7 @@ struct Grant {
   Nanos remaining = kNever;
   int64_t queue_position = -1;
   int64_t queue_length = -1;
+  uint32_t replicas = 0;
   Nanos waited = 0;
   bool counted_as_waiting = false;  // in threads_waiting; who gets the grant takes it out again
 };

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/status.hpp"
+#include "engine/acquire_params.hpp"
 #include "engine/handle.hpp"
 #include "engine/key_info.hpp"
 #include "engine/owner.hpp"
@@ -43,8 +43,8 @@ class Ask {
     WaitLost,      // lock, wait
     WaitHeld,      // keys: one; wait
     WaitReleased,  // keys: one; wait
-    Export,        // lock
-    Adopt,         // text; params
+    Export,        // lock; number: bytes that there is room for; text is the answer
+    Adopt,         // text, owner, params; lock is the answer
   };
   virtual ~Ask() = default;
   virtual void ended() = 0;
@@ -58,6 +58,7 @@ class Ask {
   Nanos wait = kNever;
   std::string text;
   uint64_t number = 0;
+  const AcquireParams *params = nullptr;
 
   // How it ended.
   Status status = Status::INTERNAL;

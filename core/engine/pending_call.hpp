@@ -22,6 +22,8 @@ namespace liblock {
 class PendingCall {
  public:
   virtual void ended(const Grant &grant) = 0;
+  // Something else than an acquire cannot be canceled: it ends by itself, soon.
+  virtual bool is_acquire() const { return true; }
 
   void pin() { references_.fetch_add(1, std::memory_order_relaxed); }
   void unpin() {

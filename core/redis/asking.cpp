@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "redis/handing_over.hpp"
 #include "redis/inspecting.hpp"
 #include "redis/instance.hpp"
 
@@ -195,8 +196,11 @@ void Asking::start(Ask &ask) {
     case Ask::What::WaitHeld:
     case Ask::What::WaitReleased:
       return watch(ask);
-    default:
-      return finish(ask, Status::UNSUPPORTED);
+    case Ask::What::Export:
+      if (held(ask) != nullptr) finish(ask, export_lock(instance_, ask));
+      return;
+    case Ask::What::Adopt:
+      return adopt_lock(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
   }
 }
 

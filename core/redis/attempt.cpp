@@ -23,7 +23,43 @@ Attempt::Attempt(Instance &instance, AcquireRequest &request, std::string id)
   ttl_ = std::min(params.ttl, params.max_hold);
   first_ttl_ = renews_ ? std::min(ttl_, instance.options.first_lease) : ttl_;
   has_metadata_ = !params.metadata.empty();
+  replicas_ = params.replicas;
+  replicas_timeout_ = params.replicas_timeout;
 }
+
+// An answer that may wait for replicas would hold up everything behind it: it has a connection for itself.
+void Attempt::send() {
+  if (replicas_ == 0) return instance_.link.send(*this);
+  instance_.link.send_on(instance_.link.durable(), *this);
+}
+
+// WAIT counts the replicas that have everything which this connection has written before.
+class Attempt::ReplicaWait final : public Command {
+ public:
+  ReplicaWait(Attempt &attempt, uint64_t token) : attempt_(attempt), token_(token) {
+    more_time_ = attempt.replicas_timeout_;
+  }
+  void encode(std::string &wire) const override {
+    encode_words(wire, {"WAIT", std::to_string(attempt_.replicas_),
+                        std::to_string(attempt_.replicas_timeout_ / kMillisecond)});
+  }
+  void replied(const Reply &reply) override {
+    end(reply.is(Reply::Kind::Integer) ? static_cast<uint32_t>(std::clamp<int64_t>(reply.integer, 0, 1'000))
+                                       : 0);
+  }
+  // The grant stands; of replicas nothing is known.
+  void failed(const Failure &) override { end(0); }
+
+ private:
+  void end(uint32_t replicas) {
+    Attempt &attempt = attempt_;
+    const uint64_t token = token_;
+    delete this;
+    attempt.granted(token, replicas);
+  }
+  Attempt &attempt_;
+  const uint64_t token_;
+};
 
 void Attempt::forget_request() {
   request_ = nullptr;  // where it was not sent yet, it goes with a time that is over
@@ -104,13 +140,24 @@ void Attempt::undo() const {
 
 void Attempt::answered(const Reply &reply) {
   instance_.link.server_clock().observe(reply.at(1).integer, instance_.clock.now());
-  AcquireRequest *request = request_;
-  const bool is_granted = reply.at(0).text == "OK";
-  if (request != nullptr) {
-    instance_.waiting.answered(*request, *this, reply);
-  } else if (is_granted) {
+  if (reply.at(0).text == "OK") {
+    const auto token = static_cast<uint64_t>(reply.at(2).integer);
+    if (replicas_ == 0 || request_ == nullptr) return granted(token, 0);
+    instance_.link.durable().send(*new ReplicaWait(*this, token));
+    return;
+  }
+  if (request_ != nullptr) instance_.waiting.answered(*request_, *this, reply);
+  delete this;
+}
+
+void Attempt::granted(uint64_t token, uint32_t replicas) {
+  if (request_ == nullptr) {
     not_after_us_ = 0;  // it has been carried out: it will not be again
     undo();
+  } else {
+    request_->grant.replicas = replicas;
+    if (replicas < static_cast<uint32_t>(replicas_)) request_->grant.flags |= LIBLOCK_RESULT_FEWER_REPLICAS;
+    instance_.waiting.granted(*request_, *this, token);
   }
   delete this;
 }

@@ -17,6 +17,7 @@ class Attempt final : public ServerCall {
  public:
   Attempt(Instance &instance, AcquireRequest &request, std::string id);
   void forget_request();
+  void send();
 
   const std::vector<std::string> &lock_keys() const { return lock_keys_; }
   Nanos sent_at() const { return sent_at_; }
@@ -32,7 +33,9 @@ class Attempt final : public ServerCall {
   void failed(const Failure &failure) override;
 
  private:
+  class ReplicaWait;
   ~Attempt() override = default;
+  void granted(uint64_t token, uint32_t replicas);
   void encode_arguments(int64_t since_us);
 
   Instance &instance_;
@@ -45,6 +48,8 @@ class Attempt final : public ServerCall {
   bool renews_ = false;
   Nanos max_hold_ = kNever;
   bool has_metadata_ = false;
+  int32_t replicas_ = 0;
+  Nanos replicas_timeout_ = 0;
   bool was_sent_ = false;
   Nanos sent_at_ = 0;
   int64_t not_after_us_ = 0;

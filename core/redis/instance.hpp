@@ -72,6 +72,7 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
   Asking asking;
   Events events;
   bool is_closing = false;
+  std::weak_ptr<RedisOwner> unnamed;  // of all locks that belong to their handle alone
   // Any thread; counted on the loop's.
   struct Counts {
     std::atomic<uint64_t> acquired{0}, released{0}, contended{0}, expired{0}, taken_away{0}, timeouts{0},

@@ -74,7 +74,9 @@ RedisEngine::RedisEngine(std::shared_ptr<Runtime> runtime, const InstanceOptions
                          const std::string &instance_id, const void *owner_id)
     : instance_(std::make_shared<Instance>(std::move(runtime), options, instance_id, Clock::suspend_aware())),
       owner_id_(owner_id),
-      unnamed_(std::make_shared<RedisOwner>(owner_id, instance_id, 0, Bytes(), false)) {}
+      unnamed_(std::make_shared<RedisOwner>(owner_id, instance_id, 0, Bytes(), false)) {
+  instance_->unnamed = unnamed_;
+}
 
 RedisEngine::~RedisEngine() = default;
 

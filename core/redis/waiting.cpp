@@ -109,7 +109,7 @@ void Waiting::ask(AcquireRequest &request) {
   request.wake_missed_ = false;
   request.attempt_ = new Attempt(instance_, request, std::move(id));
   arm(request);
-  instance_.link.send(*request.attempt_);  // may end the request
+  request.attempt_->send();  // may end the request
 }
 
 bool Waiting::wants_registration(const AcquireRequest &request) const {
@@ -123,15 +123,15 @@ bool Waiting::others_wait(const AcquireRequest &request) const {
 
 void Waiting::answered(AcquireRequest &request, Attempt &attempt, const Reply &reply) {
   request.attempt_ = nullptr;
-  const Bytes word = reply.at(0).text;
   request.trouble_ = Status::OK;
-  if (word == "LATE") return late(request);
+  if (reply.at(0).text == "LATE") return late(request);
   request.late_once_ = false;
-  if (word == "OK") return granted(request, attempt, static_cast<uint64_t>(reply.at(2).integer));
   busy(request, attempt, reply);
 }
 
 void Waiting::granted(AcquireRequest &request, Attempt &attempt, uint64_t token) {
+  request.attempt_ = nullptr;
+  request.trouble_ = Status::OK;
   auto lease = attempt.lease(token);
   if (instance_.clock.now() >= lease->ends_at.load() || token == 0) {
     attempt.undo();

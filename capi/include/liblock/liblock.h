@@ -139,7 +139,8 @@ typedef struct liblock_metadata {
 enum {
   LIBLOCK_RESULT_REENTERED = 1, /* shares the hold and token of an earlier acquire of the same owner */
   LIBLOCK_RESULT_WAITED = 2,    /* was queued before it was granted */
-  LIBLOCK_RESULT_TOOK_OVER = 4  /* ended an overdue lease of a former holder */
+  LIBLOCK_RESULT_TOOK_OVER = 4, /* ended an overdue lease of a former holder */
+  LIBLOCK_RESULT_FEWER_REPLICAS = 8 /* granted, but fewer replicas than asked for had it in time */
 };
 
 typedef struct liblock_result {
@@ -156,19 +157,27 @@ typedef struct liblock_result {
   uint32_t votes;         /* nodes that granted (1 in local and single-server contexts) */
   uint32_t nodes;         /* nodes asked */
   char message[256];      /* cause and cure of a failure, NUL-terminated; empty on success */
+  uint32_t replicas;      /* replicas that had the grant within replicas_timeout_ms */
+  uint32_t reserved;
 } liblock_result;
 
 /* Prepares a result; struct_size is sizeof(liblock_result) in the caller's header. Never fails: NULL and a size
  * too small to hold struct_size are ignored. Since 0.1. */
 LIBLOCK_API void liblock_result_init(liblock_result *result, size_t struct_size);
-#define LIBLOCK_RESULT_INIT {sizeof(liblock_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+#define LIBLOCK_RESULT_INIT {sizeof(liblock_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0}
 
 enum {
   LIBLOCK_KIND_ACQUIRE = 1, /* a request to acquire ended; lock is set when status is OK */
   LIBLOCK_KIND_RELEASE = 2, /* an asynchronous release ended */
   LIBLOCK_KIND_LOST = 3,    /* a lock was lost; status LOST, lock says which */
   LIBLOCK_KIND_WATCH = 4,   /* a watched key was released (status OK) */
-  LIBLOCK_KIND_CLOSE = 5    /* close_async ended */
+  LIBLOCK_KIND_CLOSE = 5,   /* close_async ended */
+  LIBLOCK_KIND_EXTEND = 6,  /* the same of the other _async calls */
+  LIBLOCK_KIND_UPDATE = 7,
+  LIBLOCK_KIND_VERIFY = 8,
+  LIBLOCK_KIND_PING = 9,
+  LIBLOCK_KIND_INSPECT = 10, /* info is set when status is OK */
+  LIBLOCK_KIND_FORCE_RELEASE = 11
 };
 
 /* The end of a request, or a notice. Borrowed when given to a callback; copied by liblock_completions_next. */
@@ -183,6 +192,7 @@ typedef struct liblock_completion {
   int64_t waited_ms;    /* a grant's by the coarse clock: up to 10 too few */
   void *user_data;
   const char *message; /* static text */
+  liblock_info *info;  /* NULL, or a snapshot that the receiver frees by liblock_info_free */
 } liblock_completion;
 
 typedef void (*liblock_callback)(const liblock_completion *completion, void *user_data);
@@ -362,6 +372,9 @@ typedef struct liblock_acquire_options {
   liblock_callback on_lost;         /* once, when the lock is lost; a notice: liblock_is_held is the authority */
   void *on_lost_user_data;          /* not called for a lock that was released */
   liblock_completions *completions; /* asynchronous calls: where the end is read, instead of a callback; losses too */
+  int64_t replicas_timeout_ms;      /* how long to wait for them; 1 (at least) to 60,000; default 1,000 */
+  int32_t replicas;                 /* servers only: waits (WAIT) for so many replicas to have the grant; 0 to 64 */
+  int32_t reserved;                 /* 0 */
 } liblock_acquire_options;
 
 LIBLOCK_API void liblock_acquire_options_init(liblock_acquire_options *options, size_t struct_size);
@@ -443,6 +456,50 @@ LIBLOCK_API liblock_status liblock_verify(liblock_context *context, liblock_lock
  * wait_ms (-1 = for ever), INVALID_HANDLE, WOULD_DEADLOCK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_wait_lost(liblock_context *context, liblock_lock lock, int64_t wait_ms,
                                              liblock_result *result);
+
+/* The same without waiting on the calling thread: where a server is talked to, each of these is one round trip that
+ * a callback or a loop thread must not wait for. The end comes to the callback, or to the completion queue (one of the
+ * two, or neither: fire and forget); *request (may be NULL) is written before the end can be reported. What is pointed
+ * at is read during the call only. Returns [OK = accepted, LIMIT]; on any other status nothing happens. A request of
+ * these cannot be canceled: it ends by itself within the time-outs of the context. Since 0.1. */
+LIBLOCK_API liblock_status liblock_release_async(liblock_context *context, liblock_lock lock,
+                                                 liblock_completions *completions, liblock_callback callback,
+                                                 void *user_data, liblock_request *request);
+LIBLOCK_API liblock_status liblock_release_keys_async(liblock_context *context, liblock_owner *owner,
+                                                      const liblock_bytes *keys, size_t count,
+                                                      liblock_completions *completions, liblock_callback callback,
+                                                      void *user_data, liblock_request *request);
+LIBLOCK_API liblock_status liblock_extend_async(liblock_context *context, liblock_lock lock, int64_t ttl_ms,
+                                                int32_t flags, liblock_completions *completions,
+                                                liblock_callback callback, void *user_data, liblock_request *request);
+LIBLOCK_API liblock_status liblock_update_async(liblock_context *context, liblock_lock lock, const void *value,
+                                                size_t value_size, liblock_completions *completions,
+                                                liblock_callback callback, void *user_data, liblock_request *request);
+LIBLOCK_API liblock_status liblock_verify_async(liblock_context *context, liblock_lock lock,
+                                                liblock_completions *completions, liblock_callback callback,
+                                                void *user_data, liblock_request *request);
+LIBLOCK_API liblock_status liblock_ping_async(liblock_context *context, liblock_completions *completions,
+                                              liblock_callback callback, void *user_data, liblock_request *request);
+LIBLOCK_API liblock_status liblock_inspect_async(liblock_context *context, const void *key, size_t key_size,
+                                                 liblock_completions *completions, liblock_callback callback,
+                                                 void *user_data, liblock_request *request);
+LIBLOCK_API liblock_status liblock_force_release_async(liblock_context *context, const void *key, size_t key_size,
+                                                       int32_t flags, liblock_completions *completions,
+                                                       liblock_callback callback, void *user_data,
+                                                       liblock_request *request);
+
+/* Hands a lock to another process: *needed bytes, that liblock_adopt takes there, go into the buffer; renewal stops,
+ * and the handle becomes NOT_HELD. What is left of the lease goes on. The bytes are a secret: whoever has them, has the
+ * lock. Where size is too small nothing happens but that *needed is set: INVALID_ARGUMENT. Returns [OK, LOST, NOT_HELD,
+ * INVALID_HANDLE, UNSUPPORTED: a local context, or other handles share the hold]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_export(liblock_context *context, liblock_lock lock, void *buffer, size_t size,
+                                          size_t *needed);
+/* Takes over a lock that was exported from a context with the same prefix on the same server. Of the options count
+ * owner, ttl_ms, renew, max_hold_ms, on_lost and completions (losses); the lease is set anew. Returns [OK, LOST: it has
+ * ended meanwhile or was adopted and released, UNSUPPORTED: a local context]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_adopt(liblock_context *context, const void *exported, size_t size,
+                                         const liblock_acquire_options *options, liblock_lock *lock,
+                                         liblock_result *result);
 
 /* --------------------------------------------------------------------------------------------- inspection --- */
 

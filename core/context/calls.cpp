@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Calls other than acquires, without waiting on the calling thread: the ask is kept until its end was
+// delivered to the callback, or read from the completion queue. With neither, nobody hears of it.
+#include "context/calls.hpp"
+
+#include <utility>
+
+#include "context/context.hpp"
+
+namespace liblock {
+
+namespace {
+
+int32_t kind_of(Ask::What what) {
+  switch (what) {
+    case Ask::What::Release:
+    case Ask::What::ReleaseKeys:
+      return LIBLOCK_KIND_RELEASE;
+    case Ask::What::Extend:
+      return LIBLOCK_KIND_EXTEND;
+    case Ask::What::Update:
+      return LIBLOCK_KIND_UPDATE;
+    case Ask::What::Verify:
+      return LIBLOCK_KIND_VERIFY;
+    case Ask::What::Inspect:
+      return LIBLOCK_KIND_INSPECT;
+    case Ask::What::ForceRelease:
+      return LIBLOCK_KIND_FORCE_RELEASE;
+    default:
+      return LIBLOCK_KIND_PING;
+  }
+}
+
+// Of itself; it ends when its end was delivered.
+class AsyncAsk final : public Ask, public PendingCall, private PendingCall::EnginePart, public Notice {
+ public:
+  AsyncAsk(std::shared_ptr<Context> context, const CallEnd &end)
+      : context_(std::move(context)), end_(end), began_at_(context_->engine().clock().now()) {
+    engine_part = this;
+  }
+  liblock_request id = 0;
+
+  void ended() override {
+    set_over();
+    if (end_.completions != nullptr) {
+      if (!end_.completions->put_reserved(completion())) free_info();
+      return dispose();
+    }
+    if (end_.callback == nullptr) return dispose();
+    context_->runtime()->post(this);
+  }
+  void deliver() override {
+    const liblock_completion told = completion();
+    end_.callback(&told, end_.user_data);
+  }
+  void dispose() override {
+    if (id != 0) context_->requests().forget(id);
+    unpin();
+  }
+  bool is_acquire() const override { return false; }
+
+ private:
+  ~AsyncAsk() override = default;
+  void ended(const Grant &) override {}
+  bool destroy_if_sole() override { return false; }
+  void drop() override { gone(); }
+  void gone() override { delete this; }
+
+  liblock_completion completion() {
+    liblock_completion told{};
+    told.struct_size = sizeof told;
+    told.kind = kind_of(what);
+    told.status = static_cast<liblock_status>(status);
+    told.request = id;
+    told.lock = lock;
+    told.remaining_ms = -1;
+    const Clock &clock = context_->engine().clock();
+    told.waited_ms = (clock.now() - began_at_) / kMillisecond;
+    told.user_data = end_.user_data;
+    told.message = status_text(told.status);
+    if (status != Status::OK) return told;
+    told.token = view.token;
+    if (view.status == Status::OK && view.deadline != kNever)
+      told.remaining_ms = std::max<int64_t>(0, (view.deadline - clock.now()) / kMillisecond);
+    if (what == What::Inspect && !infos.empty())
+      told.info = info_ = new liblock_info{std::move(infos.front())};
+    return told;
+  }
+  void free_info() { delete info_; }
+
+  const std::shared_ptr<Context> context_;
+  const CallEnd end_;
+  const Nanos began_at_;
+  liblock_info *info_ = nullptr;  // its reader's, once it was read
+};
+
+}  // namespace
+
+Status start_call(Context &context, const CallEnd &end, liblock_request *request,
+                  const std::function<Status(Ask &)> &fill) {
+  if (request != nullptr) *request = 0;
+  if (const Status status = context.state(); status != Status::OK) return status;
+  if (end.completions != nullptr && end.callback != nullptr) return Status::INVALID_ARGUMENT;
+  std::unique_ptr<Ask, void (*)(Ask *)> kept(new AsyncAsk(context.shared_from_this(), end),
+                                             [](Ask *ask) { static_cast<AsyncAsk *>(ask)->unpin(); });
+  auto *call = static_cast<AsyncAsk *>(kept.get());
+  if (const Status status = fill(*call); status != Status::OK) return status;
+  if (end.completions != nullptr) {
+    if (const Status status = end.completions->reserve(); status != Status::OK) return status;
+  }
+  call->id = context.requests().add(*call);
+  if (call->id == 0) {
+    if (end.completions != nullptr) end.completions->unreserve();
+    return Status::LIMIT;
+  }
+  if (request != nullptr) *request = call->id;
+  kept.release();
+  context.engine().start(*call);
+  return Status::OK;
+}
+
+}  // namespace liblock
