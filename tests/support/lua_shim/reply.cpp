@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Writes a reply down for a person; bytes that do not print are escaped.
+#include "reply.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace liblock_test::lua_shim {
+
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c < ' ' || c > '~') {
+      std::array<char, 8> code{};
+      std::snprintf(code.data(), code.size(), "\\x%02x",
+                    static_cast<unsigned>(static_cast<unsigned char>(c)));
+      out += code.data();
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+  return out;
+}
+
+}  // namespace
+
+std::string Reply::to_text() const {
+  switch (kind) {
+    case Kind::Nil:
+      return "nil";
+    case Kind::Integer:
+      return std::to_string(integer);
+    case Kind::String:
+      return quoted(text);
+    case Kind::Status:
+      return "+" + text;
+    case Kind::Error:
+      return "-" + text;
+    case Kind::Array:
+      break;
+  }
+  std::string out = "[";
+  for (const Reply &item : items) {
+    if (out.size() > 1) out += ", ";
+    out += item.to_text();
+  }
+  out += "]";
+  return out;
+}
+
+}  // namespace liblock_test::lua_shim
