@@ -24,12 +24,18 @@ constexpr auto kStartLimit = std::chrono::seconds(20);
 Reply reply_of(const redisReply &reply) {
   const std::string_view text(reply.str == nullptr ? "" : reply.str, reply.str == nullptr ? 0 : reply.len);
   switch (reply.type) {
-    case REDIS_REPLY_INTEGER: return Reply::of(reply.integer);
-    case REDIS_REPLY_STRING: return Reply::string(text);
-    case REDIS_REPLY_STATUS: return Reply::status(text);
-    case REDIS_REPLY_ERROR: return Reply::error(text);
-    case REDIS_REPLY_ARRAY: break;
-    default: return Reply::nil();
+    case REDIS_REPLY_INTEGER:
+      return Reply::of(reply.integer);
+    case REDIS_REPLY_STRING:
+      return Reply::string(text);
+    case REDIS_REPLY_STATUS:
+      return Reply::status(text);
+    case REDIS_REPLY_ERROR:
+      return Reply::error(text);
+    case REDIS_REPLY_ARRAY:
+      break;
+    default:
+      return Reply::nil();
   }
   Reply array = Reply::array();
   for (size_t i = 0; i < reply.elements; ++i) array.items.push_back(reply_of(*reply.element[i]));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The shim by itself: what a test relies on and no real server can show (the manual clock, failures on demand,
 // equal runs), and a few cases that read like documentation.
-#include "../unit/support/unit.hpp"
 #include "lua_shim/server.hpp"
+
+// After the standard headers, whose names cmocka redefines.
+#include "../unit/support/unit.hpp"
 
 using liblock_test::lua_shim::Reply;
 using liblock_test::lua_shim::Server;
@@ -52,7 +54,8 @@ UNIT_TEST(time_stands_still_while_a_script_runs) {
     return 0;
   };
   const Reply reply = stage.server.eval(
-      "redis.call('SET', KEYS[1], 'v', 'PX', 10) redis.call('PUBLISH', 'c', 'm') return redis.call('EXISTS', KEYS[1])",
+      "redis.call('SET', KEYS[1], 'v', 'PX', 10) redis.call('PUBLISH', 'c', 'm') return redis.call('EXISTS', "
+      "KEYS[1])",
       {"k"});
   EXPECT(reply.is(1) && stage.run({"EXISTS", "k"}).is(0));
 }
@@ -70,7 +73,8 @@ UNIT_TEST(a_script_that_is_not_known_is_refused_until_it_was_evaluated) {
 UNIT_TEST(keys_and_arguments_reach_the_script_as_bytes) {
   Stage stage;
   const std::string bytes("a\0b", 3);
-  const Reply reply = stage.server.eval("return {KEYS[1], ARGV[1], #KEYS, #ARGV, KEYS[2]}", {bytes}, {"", "x"});
+  const Reply reply =
+      stage.server.eval("return {KEYS[1], ARGV[1], #KEYS, #ARGV, KEYS[2]}", {bytes}, {"", "x"});
   EXPECT(reply.items.at(0).is(bytes) && reply.to_text() == "[\"a\\x00b\", \"\", 1, 2]");
 }
 
@@ -78,7 +82,8 @@ UNIT_TEST(without_memory_writes_fail_and_deleting_works) {
   Stage stage;
   stage.run({"SET", "k", "v"});
   stage.server.out_of_memory = true;
-  EXPECT(stage.run({"SET", "k", "w"}) == Reply::error("OOM command not allowed when used memory > 'maxmemory'."));
+  EXPECT(stage.run({"SET", "k", "w"}) ==
+         Reply::error("OOM command not allowed when used memory > 'maxmemory'."));
   EXPECT(stage.server.eval("return redis.call('INCR', 'n')").is_error("OOM"));
   EXPECT(stage.server.eval("return redis.pcall('INCR', 'n').err").text.starts_with("OOM "));
   EXPECT(stage.run({"GET", "k"}).is("v") && stage.run({"DEL", "k"}).is(1));
@@ -137,7 +142,9 @@ UNIT_TEST(published_messages_reach_the_hook_in_order_and_its_answer_the_publishe
     return 3;
   };
   EXPECT(stage.run({"PUBLISH", "c", "one"}).is(3));
-  EXPECT(stage.server.eval("return {redis.call('PUBLISH', 'd', 'two'), redis.call('PUBLISH', 'd', 3)}").items[1].is(3));
+  EXPECT(stage.server.eval("return {redis.call('PUBLISH', 'd', 'two'), redis.call('PUBLISH', 'd', 3)}")
+             .items[1]
+             .is(3));
   EXPECT(heard == "c:one d:two d:3 ");
 }
 
@@ -187,15 +194,19 @@ UNIT_TEST(equal_runs_give_equal_replies) {
 UNIT_TEST(a_script_leaves_nothing_behind_for_the_next) {
   Stage stage;
   EXPECT(stage.server.eval("leak = 1").is_error("ERR"));
-  EXPECT(stage.server.eval("return leak").text.find("nonexistent global variable 'leak'") != std::string::npos);
+  EXPECT(stage.server.eval("return leak").text.find("nonexistent global variable 'leak'") !=
+         std::string::npos);
   EXPECT(stage.server.eval("rawset(_G, 'leak', 1)").is_error("ERR"));
-  EXPECT(stage.server.eval("string.leak = 1").is_error("ERR") && stage.server.eval("return string.leak").is_nil());
-  EXPECT(stage.server.eval("return ARGV[1]", {}, {"x"}).is("x") && stage.server.eval("return ARGV[1]").is_nil());
+  EXPECT(stage.server.eval("string.leak = 1").is_error("ERR") &&
+         stage.server.eval("return string.leak").is_nil());
+  EXPECT(stage.server.eval("return ARGV[1]", {}, {"x"}).is("x") &&
+         stage.server.eval("return ARGV[1]").is_nil());
 }
 
 UNIT_TEST(what_the_shim_lacks_is_said_and_not_made_up) {
   Stage stage;
-  for (const std::string_view body : {"return cjson.encode({})", "return bit.band(1, 1)", "return os.clock()"}) {
+  for (const std::string_view body :
+       {"return cjson.encode({})", "return bit.band(1, 1)", "return os.clock()"}) {
     EXPECT(stage.server.eval(body).text.find("nonexistent global variable") != std::string::npos);
   }
   stage.run({"ZADD", "z", "0", "a"});
@@ -208,7 +219,8 @@ UNIT_TEST(what_the_shim_lacks_is_said_and_not_made_up) {
 
 UNIT_MAIN("lua_shim", cmocka_unit_test(a_key_lives_through_its_last_millisecond_and_not_longer),
           cmocka_unit_test(a_key_that_expired_does_not_stand_in_the_way_of_another_type),
-          cmocka_unit_test(time_is_the_clock_of_the_test), cmocka_unit_test(time_stands_still_while_a_script_runs),
+          cmocka_unit_test(time_is_the_clock_of_the_test),
+          cmocka_unit_test(time_stands_still_while_a_script_runs),
           cmocka_unit_test(a_script_that_is_not_known_is_refused_until_it_was_evaluated),
           cmocka_unit_test(keys_and_arguments_reach_the_script_as_bytes),
           cmocka_unit_test(without_memory_writes_fail_and_deleting_works),

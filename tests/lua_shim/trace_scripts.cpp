@@ -7,7 +7,8 @@ namespace liblock_test {
 const std::vector<std::string> &trace_scripts() {
   static const std::vector<std::string> kScripts = {
       // Conversions of what is returned.
-      "return {1, 2.9, -2.9, ARGV[1], {ok = 'FINE'}, {err = 'BAD thing'}, {}, {1, {2}}, true, false, 3, nil, 4}",
+      "return {1, 2.9, -2.9, ARGV[1], {ok = 'FINE'}, {err = 'BAD thing'}, {}, {1, {2}}, true, false, 3, nil, "
+      "4}",
       "return {#KEYS, #ARGV, KEYS[1] or 'none', ARGV[2] or 'none', tonumber(ARGV[1]) or 'no number'}",
       "return tonumber(ARGV[1])",
       // Conversions of arguments and replies.
@@ -35,9 +36,11 @@ const std::vector<std::string> &trace_scripts() {
       // Expiry.
       "if redis.call('EXISTS', 'k') == 0 then redis.call('SET', 'k', 'v', 'PX', 100000000) end\n"
       "local alive = redis.call('PTTL', 'k') > 99000000 and 'long' or 'none'\n"
-      "redis.call(ARGV[1] == 'a' and 'PERSIST' or 'EXISTS', 'k') return {alive, redis.call('PTTL', 'k') == -1}",
+      "redis.call(ARGV[1] == 'a' and 'PERSIST' or 'EXISTS', 'k') return {alive, redis.call('PTTL', 'k') == "
+      "-1}",
       "redis.call('SET', 'k', 'v') redis.call('PEXPIREAT', 'k', 1) return redis.call('EXISTS', 'k')",
-      "local t = redis.call('TIME') return {#t, type(t[1]), tonumber(t[1]) > 1000000000, tonumber(t[2]) < 1000000}",
+      "local t = redis.call('TIME') return {#t, type(t[1]), tonumber(t[1]) > 1000000000, tonumber(t[2]) < "
+      "1000000}",
       // A lock with a queue.
       "if redis.call('SET', 's0', ARGV[1] or 'me', 'NX', 'PX', 100000000) then\n"
       "  return {1, redis.call('HINCRBY', 'h0', 'token', 1)} end\n"
@@ -52,13 +55,16 @@ const std::vector<std::string> &trace_scripts() {
       "for i, member in ipairs(ARGV) do redis.call('ZADD', 'z1', i * 1.5, member) end\n"
       "return redis.call('ZRANGE', 'z1', 0, -1, 'WITHSCORES')",
       // The libraries.
-      "return {math.random(1000), tostring(math.random()), math.random(5, 9), math.floor(2.7), math.max(1, 3)}",
+      "return {math.random(1000), tostring(math.random()), math.random(5, 9), math.floor(2.7), math.max(1, "
+      "3)}",
       "local words = {} for word in string.gmatch('c b a', '%a') do table.insert(words, word) end\n"
-      "table.sort(words) return {table.concat(words, '-'), ('x'):rep(3), string.format('%5.2f|%d', 1.239, 7),\n"
+      "table.sort(words) return {table.concat(words, '-'), ('x'):rep(3), string.format('%5.2f|%d', 1.239, "
+      "7),\n"
       "string.upper(ARGV[1] or 'u'), select('#', unpack(ARGV)), redis.sha1hex(ARGV[1] or '')}",
       "local co = coroutine.wrap(function() coroutine.yield(redis.call('PING').ok) error('inside') end)\n"
       "return {co(), pcall(co)}",
-      "local t = setmetatable({}, {__index = function(_, k) return k end}) return {t.some, rawget(t, 'some') or 'no'}",
+      "local t = setmetatable({}, {__index = function(_, k) return k end}) return {t.some, rawget(t, 'some') "
+      "or 'no'}",
   };
   return kScripts;
 }

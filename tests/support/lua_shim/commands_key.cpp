@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Commands about keys of any type: whether they are there, until when, and which there are.
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
 
 #include "commands.hpp"
 #include "errors.hpp"
@@ -82,14 +85,13 @@ Reply time_left(const Call &call, int64_t unit_ms) {
   return Reply::of((left_ms + unit_ms / 2) / unit_ms);
 }
 
+// As strtoul reads it, down to the empty text and numbers below zero.
 bool parse_cursor(std::string_view text, uint64_t &cursor) {
-  cursor = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return false;
-    if (__builtin_mul_overflow(cursor, 10, &cursor) || __builtin_add_overflow(cursor, c - '0', &cursor))
-      return false;
-  }
-  return true;
+  const std::string copy(text);
+  char *end = nullptr;
+  errno = 0;
+  cursor = std::strtoull(copy.c_str(), &end, 10);
+  return std::isspace(static_cast<unsigned char>(copy[0])) == 0 && *end == '\0' && errno == 0;
 }
 
 }  // namespace

@@ -65,6 +65,9 @@ Reply run_info(const Call &call) {
 Reply run_select(const Call &call) {
   int64_t number = 0;
   if (!parse_int(call[1], number)) return not_an_integer();
+  if (number != static_cast<int32_t>(number)) {
+    return Reply::error("ERR value is out of range, value must between -2147483648 and 2147483647");
+  }
   return number == 0 ? Reply::ok() : Reply::error("ERR DB index is out of range");
 }
 

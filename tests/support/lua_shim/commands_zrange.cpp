@@ -40,11 +40,11 @@ struct RangeOptions {
         if (!parse_int(call[i + 1], skip) || !parse_int(call[i + 2], most)) return not_an_integer();
         limited = true;
         i += 2;
-      } else if (is_zrange && word == "rev") {
+      } else if (is_zrange && word == "rev" && !reverse) {
         reverse = true;
-      } else if (is_zrange && word == "bylex") {
+      } else if (is_zrange && word == "bylex" && !by_score && !by_lex) {
         by_lex = true;
-      } else if (is_zrange && word == "byscore") {
+      } else if (is_zrange && word == "byscore" && !by_score && !by_lex) {
         by_score = true;
       } else {
         return syntax_error();

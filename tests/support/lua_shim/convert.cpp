@@ -95,10 +95,11 @@ const char *read_piece(lua_State *, void *data, size_t *size) {
 
 }  // namespace
 
-void push_error(lua_State *lua, std::string_view message) {
+void push_error(lua_State *lua, std::string_view message, bool of_command) {
   lua_createtable(lua, 0, 4);
   push_text(lua, message);
   lua_setfield(lua, -2, "err");
+  if (!of_command) return;
   lua_pushboolean(lua, 1);
   lua_setfield(lua, -2, "ignore_error_stats_update");
 }

@@ -15,8 +15,8 @@ namespace liblock_test::lua_shim {
 
 // What a script gets for a reply: nil becomes false, a status {ok=…}, an error {err=…}.
 void push_reply(lua_State *lua, const Reply &reply);
-// The error of a command, as redis.pcall returns it.
-void push_error(lua_State *lua, std::string_view message);
+// An error as a table, as redis.pcall returns it; that of a command is marked as counted already.
+void push_error(lua_State *lua, std::string_view message, bool of_command = false);
 void push_strings(lua_State *lua, std::span<const std::string_view> strings);
 
 // What the client gets for the value on top of the stack: numbers lose their fraction, true is 1, false is nil,

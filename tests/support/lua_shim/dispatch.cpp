@@ -36,6 +36,11 @@ Reply unknown_command(Argv argv) {
                       "', with args beginning with: " + one_line(shown));
 }
 
+unsigned declared_flags(const Internals &in, const Command &command, Argv argv) {
+  if (!command.name.starts_with("eval")) return 0;
+  return in.interpreter.declared_flags({argv[1], command.name.starts_with("evalsha"), false, {}, {}});
+}
+
 }  // namespace
 
 Reply refusal(const Server &server, unsigned flags) {
@@ -50,7 +55,7 @@ Reply dispatch(Internals &in, Argv argv) {
   const Command *command = find_command(argv);
   if (command == nullptr) return unknown_command(argv);
   if (!fits_arity(*command, argv.size())) return wrong_count(command->name);
-  Reply refused = refusal(in.server, command->flags);
+  Reply refused = refusal(in.server, command->flags | declared_flags(in, *command, argv));
   if (refused.is_error()) return refused;
   return command->run(Call{in, argv});
 }

@@ -121,19 +121,25 @@ Reply Interpreter::run(const Evaluation &evaluation) {
     script = script_of(evaluation.script, error);
     if (script == nullptr) return error;
   }
-  Reply refused = refuse(*script, evaluation);
-  return refused.is_error() ? refused : run_script(*script, evaluation);
-}
-
-// Only a script that declares itself is judged before it runs.
-Reply Interpreter::refuse(const Script &script, const Evaluation &evaluation) const {
-  if (!script.flags.given || script.flags.no_writes) return {};
-  if (in_.server.read_only) return Reply::error(kReadOnly);
-  if (evaluation.only_reads) {
+  if (evaluation.only_reads && script->flags.given && !script->flags.no_writes) {
     return Reply::error("ERR Can not execute a script with write flag using *_ro command.");
   }
-  if (in_.server.out_of_memory && !script.flags.allow_oom) return Reply::error(kOutOfMemory);
-  return {};
+  return run_script(*script, evaluation);
+}
+
+unsigned Interpreter::declared_flags(const Evaluation &evaluation) const {
+  ScriptFlags flags;
+  if (evaluation.by_sha1) {
+    const auto known = by_sha1_.find(lower_case(evaluation.script));
+    if (known == by_sha1_.end()) return 0;
+    flags = known->second.flags;
+  } else {
+    const Shebang shebang = parse_shebang(evaluation.script);
+    if (!shebang.problem.empty()) return 0;
+    flags = shebang.flags;
+  }
+  if (!flags.given || flags.no_writes) return 0;
+  return flags.allow_oom ? Command::kWrite : Command::kWrite | Command::kDenyOom;
 }
 
 Reply Interpreter::run_script(const Script &script, const Evaluation &evaluation) {
@@ -175,7 +181,7 @@ bool Interpreter::call_command(lua_State *lua) {
   }
   const Reply reply = dispatch_from_script(in_, *run_, argv);
   if (reply.is_error()) {
-    push_error(lua, reply.text);
+    push_error(lua, reply.text, true);
     return false;
   }
   push_reply(lua, reply);

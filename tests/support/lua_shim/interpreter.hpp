@@ -53,6 +53,8 @@ class Interpreter {
   // The name of the script, or the error of its compilation.
   Reply load(std::string_view body);
   bool knows(std::string_view sha1) const;
+  // What a script declares of itself, as flags of a command that are judged before it is compiled.
+  unsigned declared_flags(const Evaluation &evaluation) const;
   // Also makes Lua anew.
   void forget_scripts();
   // As in a process that has just begun.
@@ -85,7 +87,6 @@ class Interpreter {
   // The script of this body, compiled when it is new; nullptr and the error otherwise.
   const Script *script_of(std::string_view body, Reply &error);
   Reply compile(std::string_view body, Script &script);
-  Reply refuse(const Script &script, const Evaluation &evaluation) const;
   Reply run_script(const Script &script, const Evaluation &evaluation);
   Reply failure_of(const Script &script);
 

@@ -70,7 +70,7 @@ int redis_log(lua_State *lua) {
   if (lua_gettop(lua) < 2) return raise(lua, "ERR redis.log() requires two arguments or more.");
   if (lua_isnumber(lua, 1) == 0) return raise(lua, "ERR First argument must be a number (log level).");
   const double level = lua_tonumber(lua, 1);
-  return level < 0 || level > 3 ? raise(lua, "ERR Invalid log level.") : 0;
+  return level < 0 || level > 3 ? raise(lua, "ERR Invalid debug level.") : 0;
 }
 
 int redis_setresp(lua_State *lua) {
@@ -84,7 +84,7 @@ int redis_replicate_commands(lua_State *lua) {
 }
 
 int redis_set_repl(lua_State *lua) {
-  return lua_gettop(lua) == 1 ? 0 : raise(lua, "ERR redis.set_repl() requires one argument.");
+  return lua_gettop(lua) == 1 ? 0 : raise(lua, "ERR redis.set_repl() requires two arguments.");
 }
 
 int math_random(lua_State *lua) {

@@ -119,6 +119,10 @@ void protect_top(lua_State *lua, Interpreter &interpreter) {
   lua_setfield(lua, -2, "__newindex");
   lua_newtable(lua);  // what getmetatable shows
   interpreter.protect(lua, lua_gettop(lua));
+  lua_newtable(lua);
+  lua_pushcfunction(lua, refuse_write);
+  lua_setfield(lua, -2, "__newindex");
+  lua_setmetatable(lua, -2);
   lua_setfield(lua, -2, "__metatable");
   lua_setmetatable(lua, -2);
   lua_remove(lua, -2);

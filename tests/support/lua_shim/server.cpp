@@ -11,7 +11,7 @@ namespace {
 
 Reply evaluate(Internals &in, const Evaluation &evaluation) {
   const std::string_view words[] = {evaluation.by_sha1 ? "evalsha" : "eval"};
-  Reply refused = refusal(in.server, find_command(words)->flags);
+  Reply refused = refusal(in.server, find_command(words)->flags | in.interpreter.declared_flags(evaluation));
   return refused.is_error() ? refused : in.interpreter.run(evaluation);
 }
 

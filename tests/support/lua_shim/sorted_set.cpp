@@ -13,6 +13,7 @@ const double *SortedSet::score(std::string_view member) const {
 }
 
 void SortedSet::put(std::string_view member, double score) {
+  if (score == 0) score = 0;  // small sets of Redis know no negative zero
   if (const double *present = this->score(member)) {
     if (*present == score) return;
     erase(member);
