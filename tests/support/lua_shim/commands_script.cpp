@@ -28,10 +28,10 @@ Reply run_eval_ro(const Call &call) { return evaluate(call, false, true); }
 
 // A word that cannot be a name is unknown before anything else is looked at.
 Reply run_evalsha(const Call &call) {
-  return call[1].size() != 40 ? Reply::error(kNoScript) : evaluate(call, true, false);
+  return call[1].size() != 40 ? Reply::error(kUnknownScript) : evaluate(call, true, false);
 }
 Reply run_evalsha_ro(const Call &call) {
-  return call[1].size() != 40 ? Reply::error(kNoScript) : evaluate(call, true, true);
+  return call[1].size() != 40 ? Reply::error(kUnknownScript) : evaluate(call, true, true);
 }
 
 Reply run_script_load(const Call &call) { return call.in.interpreter.load(call[2]); }

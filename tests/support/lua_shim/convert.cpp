@@ -66,7 +66,7 @@ Reply reply_from_array(lua_State *lua) {
 Reply reply_from_table(lua_State *lua) {
   Reply reply;
   if (push_field(lua, "err", LUA_TSTRING)) {
-    reply = Reply::error(one_line(string_at(lua, -1)));
+    reply = Reply::error(string_at(lua, -1));
   } else if (push_field(lua, "ok", LUA_TSTRING)) {
     reply = Reply::status(one_line(string_at(lua, -1)));
   } else if (push_field(lua, "double", LUA_TNUMBER)) {

@@ -33,7 +33,7 @@ Reply unknown_command(Argv argv) {
     shown += "'" + std::string(argv[i].substr(0, kShownBytesMax - shown.size())) + "' ";
   }
   return Reply::error("ERR unknown command '" + std::string(argv[0].substr(0, kShownBytesMax)) +
-                      "', with args beginning with: " + one_line(shown));
+                      "', with args beginning with: " + shown);
 }
 
 unsigned declared_flags(const Internals &in, const Command &command, Argv argv) {

@@ -12,7 +12,7 @@ namespace liblock_test::lua_shim {
 inline constexpr std::string_view kOutOfMemory = "OOM command not allowed when used memory > 'maxmemory'.";
 inline constexpr std::string_view kReadOnly = "READONLY You can't write against a read only replica.";
 inline constexpr std::string_view kLoadingData = "LOADING Redis is loading the dataset in memory";
-inline constexpr std::string_view kNoScript = "NOSCRIPT No matching script. Please use EVAL.";
+inline constexpr std::string_view kUnknownScript = "NOSCRIPT No matching script. Please use EVAL.";
 
 inline Reply wrong_type() {
   return Reply::error("WRONGTYPE Operation against a key holding the wrong kind of value");
@@ -24,15 +24,6 @@ inline Reply not_positive() { return Reply::error("ERR value is out of range, mu
 inline Reply would_overflow() { return Reply::error("ERR increment or decrement would overflow"); }
 inline Reply wrong_count(std::string_view name) {
   return Reply::error("ERR wrong number of arguments for '" + std::string(name) + "' command");
-}
-
-// A status or an error is one line: line breaks become blanks.
-inline std::string one_line(std::string_view text) {
-  std::string out(text);
-  for (char &c : out) {
-    if (c == '\r' || c == '\n') c = ' ';
-  }
-  return out;
 }
 
 }  // namespace liblock_test::lua_shim

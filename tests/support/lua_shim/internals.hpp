@@ -17,6 +17,9 @@ struct Internals {
   Internals(Server &of, const int64_t *clock_us, std::string_view given_name)
       : server(of), data(clock_us), interpreter(*this), name(given_name) {}
 
+  // A process has a run id of its own.
+  void begin_run();
+
   Server &server;
   Dataset data;
   Interpreter interpreter;

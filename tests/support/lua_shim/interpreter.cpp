@@ -103,7 +103,7 @@ Reply Interpreter::compile(std::string_view body, Script &script) {
   if (!load_text(lua_, body.substr(shebang.size), kChunkName)) {
     const std::string problem = lua_tostring(lua_, -1);
     lua_pop(lua_, 1);
-    return Reply::error(one_line("ERR Error compiling script (new function): " + problem));
+    return Reply::error("ERR Error compiling script (new function): " + problem);
   }
   script.function = luaL_ref(lua_, LUA_REGISTRYINDEX);
   return {};
@@ -114,7 +114,7 @@ Reply Interpreter::run(const Evaluation &evaluation) {
   const Script *script = nullptr;
   if (evaluation.by_sha1) {
     const auto known = by_sha1_.find(lower_case(evaluation.script));
-    if (known == by_sha1_.end()) return Reply::error(kNoScript);
+    if (known == by_sha1_.end()) return Reply::error(kUnknownScript);
     script = &known->second;
   } else {
     Reply error;
@@ -166,7 +166,7 @@ Reply Interpreter::failure_of(const Script &script) {
   std::string text = error.message;
   if (!error.source.empty())
     text += " script: " + script.sha1 + ", on " + error.source + ":" + error.line + ".";
-  return Reply::error(one_line(text));
+  return Reply::error(text);
 }
 
 bool Interpreter::call_command(lua_State *lua) {

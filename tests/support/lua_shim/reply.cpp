@@ -30,6 +30,19 @@ std::string quoted(std::string_view text) {
 
 }  // namespace
 
+Reply Reply::error(std::string_view value) {
+  const size_t end = value.find_last_not_of("\r\n");
+  return {Kind::Error, 0, one_line(value.substr(0, end == std::string_view::npos ? 0 : end + 1)), {}};
+}
+
+std::string one_line(std::string_view text) {
+  std::string out(text);
+  for (char &c : out) {
+    if (c == '\r' || c == '\n') c = ' ';
+  }
+  return out;
+}
+
 std::string Reply::to_text() const {
   switch (kind) {
     case Kind::Nil:

@@ -23,7 +23,8 @@ struct Reply {
   static Reply of(int64_t value) { return {Kind::Integer, value, {}, {}}; }
   static Reply string(std::string_view value) { return {Kind::String, 0, std::string(value), {}}; }
   static Reply status(std::string_view value) { return {Kind::Status, 0, std::string(value), {}}; }
-  static Reply error(std::string_view value) { return {Kind::Error, 0, std::string(value), {}}; }
+  // An error is one line, whatever of a command's words it repeats.
+  static Reply error(std::string_view value);
   static Reply array(std::vector<Reply> values = {}) { return {Kind::Array, 0, {}, std::move(values)}; }
   static Reply ok() { return status("OK"); }
 
@@ -41,5 +42,8 @@ struct Reply {
   // On one line: nil, 5, "a string", +OK, -ERR an error, [an, array].
   std::string to_text() const;
 };
+
+// With blanks for line breaks, as a status or an error must be.
+std::string one_line(std::string_view text);
 
 }  // namespace liblock_test::lua_shim

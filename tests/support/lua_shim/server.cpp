@@ -17,9 +17,11 @@ Reply evaluate(Internals &in, const Evaluation &evaluation) {
 
 }  // namespace
 
+void Internals::begin_run() { run_id = sha1_hex(name + "/" + std::to_string(starts++)); }
+
 Server::Server(const int64_t *clock_us, std::string_view name)
     : internals_(std::make_unique<Internals>(*this, clock_us, name)) {
-  restart();
+  internals_->begin_run();
 }
 
 Server::~Server() = default;
@@ -41,7 +43,7 @@ void Server::wipe() {
 
 void Server::restart() {
   internals_->interpreter.restart();
-  internals_->run_id = sha1_hex(internals_->name + "/" + std::to_string(internals_->starts++));
+  internals_->begin_run();
 }
 
 const std::string &Server::run_id() const { return internals_->run_id; }
