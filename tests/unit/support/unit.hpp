@@ -36,7 +36,7 @@ inline void check(bool holds, const char *what, const char *file, int line) {
 
 template <typename Body>
 void run(Body body) {
-  char text[512] = "";
+  char text[2048] = "";
   try {
     body();
     return;

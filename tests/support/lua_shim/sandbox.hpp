@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// What a script can see, and nothing else.
+#pragma once
+
+struct lua_State;
+
+namespace liblock_test::lua_shim {
+
+class Interpreter;
+
+// Fills a new Lua. Returns the registry's reference to the table behind the globals, where KEYS and ARGV go.
+int install_sandbox(lua_State *lua, Interpreter &interpreter);
+
+}  // namespace liblock_test::lua_shim
