@@ -3,8 +3,8 @@
 """How the shared object is linked: a guest in other people's processes has to behave in this respect too.
 
 It is never unloaded (threads and thread-exit handlers may still point into it), is named by its ABI, needs
-only libuv, hiredis, OpenSSL for TLS and the language runtimes, searches no path of the machine it was built on, and asks
-for no writable code and no executable stack. Usage: check_object.py SHARED_OBJECT ABI_VERSION. Prints TAP.
+only libuv, hiredis, OpenSSL for TLS and the language runtimes, searches no path of the machine it was built on, and
+asks for no writable code and no executable stack. Usage: check_object.py SHARED_OBJECT ABI_VERSION. Prints TAP.
 """
 import re
 import subprocess
@@ -12,7 +12,8 @@ import sys
 
 from tap import Tap
 
-ALLOWED = re.compile(r"^(libuv\.so\.1|libhiredis\.so\.[\d.]+|lib(ssl|crypto)\.so\.3|"  # OpenSSL only where TLS was not left out
+# OpenSSL only where TLS was not left out.
+ALLOWED = re.compile(r"^(libuv\.so\.1|libhiredis\.so\.[\d.]+|lib(ssl|crypto)\.so\.3|"
                      r"libstdc\+\+\.so\.6|libgcc_s\.so\.1|lib(c|m|pthread|dl|rt)\.so\.\d+|ld-linux.*)$")
 
 
