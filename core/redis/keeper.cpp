@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <tuple>
 #include <utility>
 
 #include "redis/instance.hpp"
@@ -14,7 +15,7 @@ namespace liblock {
 namespace {
 
 // Few enough that a script holds the server up for about as long as a few commands.
-constexpr size_t kBatch = 40;
+constexpr size_t kBatch = 32;
 constexpr Nanos kCollect = 20 * kMillisecond;
 constexpr Nanos kShortest = 20 * kMillisecond;
 
@@ -63,10 +64,13 @@ class Keeper::ExtendCall final : public ServerCall {
   void sending(Nanos now) override {
     if (has_body()) return;
     sent_at_ = now;
+    was_sent_ = true;
     Instance &instance = keeper_.instance_;
     begin(scripts::extend);
+    const Lease &like = *items_.front().lease;  // all of a call are alike in what is said once
+    const uint32_t change = like.change + (by_renewal_ ? 0 : 1);
     for (Item &item : items_) {
-      item.change = ++item.lease->change;
+      item.lease->change = item.change = change;
       ++item.lease->changes_open;
       item.keys = keys_held(*item.lease);
       for (const std::string &k : item.keys) key(k);
@@ -77,15 +81,12 @@ class Keeper::ExtendCall final : public ServerCall {
     }
     argument(instance.link.server_clock().not_after(now, 2 * instance.options.connection.command_timeout));
     argument(static_cast<int64_t>(count_keys(items_)));
+    argument(ms_of(by_renewal_ ? keeper_.renewal_ttl(like) : ttl));
+    argument(by_renewal_ ? Bytes("renew") : add ? Bytes("add") : Bytes("set"));
+    argument(change_text(change));
     for (const Item &item : items_) {
-      const int64_t ms = ms_of(by_renewal_ ? keeper_.renewal_ttl(*item.lease) : ttl);
-      for (size_t i = 0; i < item.keys.size(); ++i) {
-        argument(item.lease->id);
-        argument(change_text(item.change));
-        argument(ms);
-        argument(add ? Bytes("add") : Bytes("set"));
-        argument(item.lease->has_metadata ? Bytes("1") : Bytes("0"));
-      }
+      const std::string head = "ll1|" + item.lease->id;
+      for (size_t i = 0; i < item.keys.size(); ++i) argument(head);
     }
   }
   void answered(const Reply &reply) override {
@@ -118,7 +119,7 @@ class Keeper::ExtendCall final : public ServerCall {
   }
   void failed(const Failure &failure) override {
     for (const Item &item : items_) {
-      if (item.change != 0) --item.lease->changes_open;
+      if (was_sent_) --item.lease->changes_open;
       if (failure.status != Status::CLOSED) keeper_.try_again(item.lease);
     }
     keeper_.instance_.note_trouble(failure.text);
@@ -135,6 +136,7 @@ class Keeper::ExtendCall final : public ServerCall {
   const Done done_;
   std::vector<Item> items_;
   Nanos sent_at_ = 0;
+  bool was_sent_ = false;
 };
 
 class Keeper::VerifyCall final : public ServerCall {
@@ -231,6 +233,7 @@ void Keeper::stop() {
   instance_.runtime->cancel(flush_);
   leases_.clear();
   due_.clear();
+  renewals_per_s_ = 0;
 }
 
 void Keeper::begin(const LeaseRef &lease, Nanos sent_at) {
@@ -244,6 +247,7 @@ void Keeper::begin(const LeaseRef &lease, Nanos sent_at) {
 void Keeper::let_go(Lease &lease) {
   if (lease.state.load() == Lease::State::Held) lease.state.store(Lease::State::Released);
   instance_.runtime->cancel(lease);
+  set_rate(lease, 0);
   if (lease.place >= leases_.size() || leases_[lease.place].get() != &lease) return;
   const LeaseRef kept = leases_[lease.place];
   leases_[lease.place] = leases_.back();
@@ -293,35 +297,68 @@ void Keeper::collect(const LeaseRef &lease) {
   if (lease->is_collected) return;
   lease->is_collected = true;
   due_.push_back(lease);
-  if (due_.size() >= kBatch || lease->ttl < 500 * kMillisecond) return flush();
-  if (!flush_armed_) {
-    flush_armed_ = true;
-    instance_.runtime->arm(flush_, instance_.runtime->now() + kCollect);
-  }
+  const Nanos now = instance_.runtime->now();
+  const bool is_short = lease->ttl < 500 * kMillisecond;
+  if (is_short || (due_.size() >= kBatch && now >= next_batch_at_)) return flush();
+  instance_.runtime->arm(flush_, std::max(now + kCollect, due_.size() >= kBatch ? next_batch_at_ : 0));
 }
 
+// What is due, one batch; the rest a moment later, unless it is urgent.
 void Keeper::flush() {
-  flush_armed_ = false;
   instance_.runtime->cancel(flush_);
-  std::vector<LeaseRef> due = std::exchange(due_, {});
-  std::vector<LeaseRef> batch;
-  size_t keys = 0;
-  for (const LeaseRef &lease : due) {
-    lease->is_collected = false;
-    if (lease->state.load() != Lease::State::Held) continue;
-    if (!instance_.link.is_connected()) {
+  std::erase_if(due_, [](const LeaseRef &lease) { return lease->state.load() != Lease::State::Held; });
+  if (due_.empty()) return;
+  if (!instance_.link.is_connected()) {
+    const std::vector<LeaseRef> due = std::exchange(due_, {});
+    for (const LeaseRef &lease : due) {
+      lease->is_collected = false;
       try_again(lease);
-      continue;
     }
-    if (!batch.empty() && keys + lease->keys.size() > kBatch) {
-      send_batch(std::exchange(batch, {}));
-      keys = 0;
-    }
-    batch.push_back(lease);
-    keys += lease->keys.size();
+    return instance_.link.connect();
   }
-  if (!batch.empty()) send_batch(std::move(batch));
-  if (!instance_.link.is_connected()) instance_.link.connect();
+  const Nanos now = instance_.runtime->now();
+  do {
+    send_batch(take_batch());
+  } while (!due_.empty() && is_urgent(*due_.front()));
+  next_batch_at_ = now + pause_between_batches();
+  if (!due_.empty()) instance_.runtime->arm(flush_, next_batch_at_);
+}
+
+bool Keeper::is_urgent(const Lease &lease) const {
+  return lease.ends_at.load() - instance_.clock.now() < lease.ttl / 2 || lease.ttl < 500 * kMillisecond;
+}
+
+// The first that are alike in what a call says once.
+std::vector<LeaseRef> Keeper::take_batch() {
+  const auto kind = [this](const Lease &lease) {
+    return std::tuple(ms_of(renewal_ttl(lease)), lease.has_metadata, lease.change);
+  };
+  const auto wanted = kind(*due_.front());
+  std::vector<LeaseRef> batch, rest;
+  size_t keys = 0;
+  for (const LeaseRef &lease : due_) {
+    const bool fits = batch.empty() || keys + lease->keys.size() <= kBatch;
+    if (fits && kind(*lease) == wanted) {
+      lease->is_collected = false;
+      keys += lease->keys.size();
+      batch.push_back(lease);
+    } else {
+      rest.push_back(lease);
+    }
+  }
+  due_ = std::move(rest);
+  return batch;
+}
+
+// A fifth faster than they come, so that none ever waits for long.
+Nanos Keeper::pause_between_batches() const {
+  if (renewals_per_s_ <= 0) return 0;
+  return static_cast<Nanos>(0.8 * static_cast<double>(kBatch) / renewals_per_s_ * 1e9);
+}
+
+void Keeper::set_rate(Lease &lease, double renewals_per_s) {
+  renewals_per_s_ += renewals_per_s - lease.renewals_per_s;
+  lease.renewals_per_s = renewals_per_s;
 }
 
 void Keeper::send_batch(std::vector<LeaseRef> leases) {
@@ -339,6 +376,7 @@ void Keeper::set_renewal(Lease &lease, Nanos from, Nanos ttl) {
   const Nanos third = ttl / 3;
   lease.renew_at = from + third - instance_.random.up_to(third / 10);
   if (lease.hold_until != kNever && from + ttl >= lease.hold_until) lease.renew_at = kNever;
+  set_rate(lease, lease.renew_at == kNever ? 0 : 1e9 / static_cast<double>(third));
 }
 
 void Keeper::try_again(const LeaseRef &lease) {
@@ -371,10 +409,27 @@ void Keeper::extend(const std::vector<LeaseRef> &leases, Nanos ttl, bool add, Do
     if (!add && ttl != kNever && now + Lease::trusted(ttl) < lease->ends_at.load())
       lease->ends_at.store(now + Lease::trusted(ttl));
   }
-  auto *call = new ExtendCall(*this, leases, false, std::move(done));
-  call->ttl = ttl;
-  call->add = add;
-  instance_.link.send(*call);
+  // One call for each: they may differ in what a call says once.
+  struct Several {
+    Done done;
+    size_t open;
+    Status worst = Status::OK;
+    std::string why;
+  };
+  auto several = std::make_shared<Several>(Several{std::move(done), leases.size(), Status::OK, {}});
+  const auto one_done = [several](Status status, const std::string &why) {
+    if (status != Status::OK && several->worst != Status::LOST) {
+      several->worst = status;
+      several->why = why;
+    }
+    if (--several->open == 0 && several->done != nullptr) several->done(several->worst, several->why);
+  };
+  for (const LeaseRef &lease : leases) {
+    auto *call = new ExtendCall(*this, {lease}, false, one_done);
+    call->ttl = ttl;
+    call->add = add;
+    instance_.link.send(*call);
+  }
 }
 
 void Keeper::verify(const std::vector<LeaseRef> &leases, Done done) {

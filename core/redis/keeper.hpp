@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Keeps leases: renews those that want it, many in one script call, sets their ends anew when asked, and finds
-// out when one has ended. A renewal is sent on a live connection only, so that none is carried out after the
+// out when one has ended. Batches are sent at an even pace, however many leases were taken at once, so that the
+// server is never held up by a heap of them. A renewal is sent on a live connection only, so that none is carried out after the
 // release of its lock. Loop thread.
 #pragma once
 
@@ -55,17 +56,22 @@ class Keeper {
   void arm(Lease &lease);
   void collect(const LeaseRef &lease);
   void flush();
+  bool is_urgent(const Lease &lease) const;
+  std::vector<LeaseRef> take_batch();
   void send_batch(std::vector<LeaseRef> leases);
   void renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at, bool by_renewal);
   void try_again(const LeaseRef &lease);
   Nanos renewal_ttl(const Lease &lease) const;
   void set_renewal(Lease &lease, Nanos from, Nanos ttl);
+  void set_rate(Lease &lease, double renewals_per_s);
+  Nanos pause_between_batches() const;
 
   Instance &instance_;
   std::vector<LeaseRef> leases_;  // all that are held
   std::vector<LeaseRef> due_;     // for the next batch
-  bool flush_armed_ = false;
   Flush flush_;
+  Nanos next_batch_at_ = 0;    // by the runtime's clock
+  double renewals_per_s_ = 0;  // of all leases
 };
 
 }  // namespace liblock

@@ -61,15 +61,15 @@ std::string Keyspace::side_key(Side side, Bytes lock_key) {
 
 bool parse_record(Bytes text, ServerRecord &record) {
   if (text.substr(0, kRecordHead.size()) != kRecordHead) return false;
-  Bytes rest = text.substr(kRecordHead.size()), token, owner, number;
-  if (!next_field(rest, record.id) || !next_field(rest, token) || !next_field(rest, owner) ||
-      !next_field(rest, record.instance) || !next_field(rest, number))
+  Bytes rest = text.substr(kRecordHead.size()), change, token, owner;
+  if (!next_field(rest, record.id) || !next_field(rest, change) || !next_field(rest, token) ||
+      !next_field(rest, owner) || !next_field(rest, record.instance))
     return false;
   const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), record.token);
   if (error != std::errc() || end != token.data() + token.size()) return false;
   record.owner = unescape_field(owner);
   record.value = rest;
-  return record.id.size() == kAttemptIdSize && number.size() == 8;
+  return record.id.size() == kAttemptIdSize && change.size() == 8;
 }
 
 std::string escape_field(Bytes text) {

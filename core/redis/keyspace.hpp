@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Names and records on a server. The lock key is prefix + key; side keys begin with "ll1:" and carry the lock
 // key as their hash tag. The record is the value of the lock key, one string:
-//   ll1|attempt id|token|owner|instance|number|value
+//   ll1|attempt id|change|token|owner|instance|value
 //     attempt id  32 hexadecimal digits, chosen anew for every attempt
+//     change      8 hexadecimal digits, one more with every extend and update, so that an old one is ignored; up
+//                 to here the width is fixed, so that scripts compare and replace by position
 //     owner       as shown in listings, with '%', '|' and control bytes as %XX
-//     number      8 hexadecimal digits, one more with every extend and update, so that an old one is ignored
 //     value       whatever the lock carries, to the end
 // A string that does not begin so was set by somebody else's client. Pure.
 #pragma once

@@ -52,6 +52,7 @@ struct Lease final : public Timer {
   bool renews = false;
   Nanos hold_until = kNever;  // of max_hold_ms
   Nanos renew_at = kNever;
+  double renewals_per_s = 0;
   uint32_t change = 0;        // number of the last one sent
   uint32_t changes_open = 0;  // sent and not answered
   bool is_collected = false;  // waits for the next batch of renewals

@@ -14,7 +14,7 @@ for i = 1, #KEYS, 4 do
   local held = redis.pcall('GET', KEYS[i])
   if type(held) == 'table' then return held end
   if held and string.sub(held, 1, 36) == ours then
-    return {'OK', now, tonumber(string.match(held, '^ll1|%x+|(%d+)|'))}
+    return {'OK', now, tonumber(string.match(held, '^ll1|%x+|%x+|(%d+)|'))}
   end
   if held then
     local since, place = tonumber(ARGV[8]), -1
@@ -34,7 +34,7 @@ for i = 1, #KEYS, 4 do
 end
 local last = token + ARGV[7] - 1
 if last >= 9007199254740992 then return redis.error_reply('LIBLOCK the fencing tokens of this key are used up') end
-local record = table.concat({ours, string.format('%.0f', token), ARGV[2], ARGV[3], '00000000', ARGV[11]}, '|')
+local record = table.concat({ours, '00000000', string.format('%.0f', token), ARGV[2], ARGV[3], ARGV[11]}, '|')
 -- A fence outlives its lead over the clock: when it is gone, the clock alone gives larger tokens.
 local fence_ms = string.format('%.0f', 86400000 + math.max(0, (last - now) / 1000))
 for i = 1, #KEYS, 4 do

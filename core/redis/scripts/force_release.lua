@@ -9,7 +9,7 @@ if type(held) == 'table' then return held end
 local fits = held and (ARGV[2] == '' or string.sub(held, 1, 36) == 'll1|' .. ARGV[2])
 if fits then
   redis.call('DEL', KEYS[1], KEYS[3])
-  local instance = string.match(held, '^ll1|%x+|%d+|[^|]*|([^|]*)|%x+|')
+  local instance = string.match(held, '^ll1|%x+|%x+|%d+|[^|]*|([^|]*)|')
   if instance then redis.call('PUBLISH', 'll1:i:' .. instance, 'l' .. KEYS[1]) end
 end
 if ARGV[1] == '1' then

@@ -8,10 +8,10 @@ for n = 1, #KEYS do
   local held = redis.pcall('GET', KEYS[n])
   answer[n] = 0
   if type(held) == 'string' and string.sub(held, 1, 36) == 'll1|' .. ARGV[n + 2] then
-    local head, number = string.match(held, '^(ll1|%x+|%d+|[^|]*|[^|]*|)(%x+)|')
     answer[n] = 1
-    if ARGV[1] > number then
-      redis.call('SET', KEYS[n], head .. ARGV[1] .. '|' .. ARGV[2], 'KEEPTTL')
+    if ARGV[1] > string.sub(held, 38, 45) then
+      local fields = string.match(held, '^[^|]*|[^|]*|[^|]*(|[^|]*|[^|]*|[^|]*|)')
+      redis.call('SET', KEYS[n], string.sub(held, 1, 37) .. ARGV[1] .. fields .. ARGV[2], 'KEEPTTL')
     end
   end
 end

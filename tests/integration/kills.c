@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A hundred processes acquire, hold, wait for and release a few keys of one server, and each is killed (SIGKILL) at a
+ * random moment of that. Afterwards
+ *   - every key is free again when the lease that was current at the kill has ended,
+ *   - a live waiter is served within alive_ms of a release, however many dead ones stand before it,
+ *   - no key on the server is without an expiry.
+ * Usage: kills URL (a server that nobody else uses). Prints TAP. LIBLOCK_SEED replays the moments.
+ */
+#include <hiredis/hiredis.h>
+#include <liblock/liblock.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CHILDREN = 100, KEYS = 10, ALIVE_MS = 3000, RENEWED_TTL_MS = 1500, FIRST_LEASE_MS = 3000, SLACK_MS = 1000 };
+
+static uint64_t random_state;
+
+static uint32_t random_up_to(uint32_t bound) {
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(random_state >> 33) % (bound + 1);
+}
+
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void pause_ms(uint32_t ms) {
+  const struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
+  nanosleep(&time, NULL);
+}
+
+static int tests, failures;
+
+static void check(bool holds, const char *name, const char *format, int64_t figure) {
+  printf("%s %d - %s # ", holds ? "ok" : "not ok", ++tests, name);
+  printf(format, (long long)figure);
+  printf("\n");
+  failures += !holds;
+}
+
+static liblock_context *open_context(const char *url) {
+  liblock_context_options options;
+  liblock_context_options_init(&options, sizeof options);
+  options.alive_ms = ALIVE_MS;
+  liblock_context *context;
+  if (liblock_open(url, &options, &context, NULL) != LIBLOCK_OK) exit(3);
+  return context;
+}
+
+/* A child does this until it is killed: short holds that are never renewed, and now and then a long one that is. */
+static void child(const char *url, unsigned number) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  random_state += 1000003u * (number + 1);
+  liblock_context *context = open_context(url);
+  for (;;) {
+    char key[16];
+    const int size = snprintf(key, sizeof key, "key-%u", random_up_to(KEYS - 1));
+    const bool is_long = random_up_to(9) == 0;
+    liblock_acquire_options options;
+    liblock_acquire_options_init(&options, sizeof options);
+    if (is_long) {
+      options.ttl_ms = RENEWED_TTL_MS;
+      options.renew = 1;
+    }
+    liblock_lock lock;
+    if (liblock_acquire(context, key, (size_t)size, &options, &lock, NULL) != LIBLOCK_OK) _exit(4);
+    pause_ms(is_long ? 700 : random_up_to(3));
+    const liblock_status status = liblock_release(context, lock, NULL);
+    if (status != LIBLOCK_OK && status != LIBLOCK_LOST) _exit(5);
+  }
+}
+
+static void kill_all(const char *url) {
+  pid_t children[CHILDREN];
+  for (unsigned i = 0; i < CHILDREN; i++) {
+    children[i] = fork();
+    if (children[i] == 0) child(url, i);
+    if (children[i] < 0) exit(3);
+  }
+  pause_ms(1500);
+  unsigned ended_early = 0;
+  for (unsigned i = 0; i < CHILDREN; i++) {
+    pause_ms(random_up_to(20));
+    kill(children[i], SIGKILL);
+    int status;
+    waitpid(children[i], &status, 0);
+    ended_early += !WIFSIGNALED(status);
+  }
+  check(ended_early == 0, "every child was at work when it was killed", "%lld ended before", ended_early);
+}
+
+static void keys_become_free(const char *url) {
+  liblock_context *context = open_context(url);
+  const int64_t killed_at = now_ms(), limit = FIRST_LEASE_MS + SLACK_MS;
+  int64_t longest = 0;
+  for (unsigned i = 0; i < KEYS; i++) {
+    char key[16];
+    const int size = snprintf(key, sizeof key, "key-%u", i);
+    int32_t locked = 1;
+    while (liblock_is_locked(context, key, (size_t)size, &locked) == LIBLOCK_OK && locked &&
+           now_ms() - killed_at < 2 * limit)
+      pause_ms(5);
+    if (now_ms() - killed_at > longest) longest = now_ms() - killed_at;
+  }
+  check(longest <= limit, "every key is free when the lease of a killed holder has ended", "%lld ms", longest);
+  liblock_context_free(context);
+}
+
+struct waiter {
+  const char *url;
+  int64_t served_at;
+};
+
+static void *wait_for_key(void *argument) {
+  struct waiter *waiter = argument;
+  liblock_context *context = open_context(waiter->url);
+  liblock_lock lock;
+  if (liblock_acquire(context, "queue", 5, NULL, &lock, NULL) == LIBLOCK_OK) waiter->served_at = now_ms();
+  liblock_context_free(context);
+  return NULL;
+}
+
+/* Twenty processes wait and are killed; one more waits behind them. */
+static void dead_waiters_are_skipped(const char *url) {
+  liblock_context *context = open_context(url);
+  liblock_lock lock;
+  if (liblock_acquire(context, "queue", 5, NULL, &lock, NULL) != LIBLOCK_OK) exit(3);
+  pid_t children[20];
+  for (int i = 0; i < 20; i++) {
+    children[i] = fork();
+    if (children[i] != 0) continue;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    liblock_context *own = open_context(url);
+    liblock_lock never;
+    _exit(liblock_acquire(own, "queue", 5, NULL, &never, NULL) == LIBLOCK_OK ? 0 : 6);
+  }
+  pause_ms(1000);
+  pthread_t thread;
+  struct waiter waiter = {url, 0};
+  pthread_create(&thread, NULL, wait_for_key, &waiter);
+  pause_ms(500);
+  for (int i = 0; i < 20; i++) {
+    kill(children[i], SIGKILL);
+    waitpid(children[i], NULL, 0);
+  }
+  const int64_t released_at = now_ms();
+  liblock_release(context, lock, NULL);
+  pthread_join(thread, NULL);
+  const int64_t served = waiter.served_at ? waiter.served_at - released_at : INT64_MAX;
+  check(served <= ALIVE_MS, "a live waiter is served within alive_ms though 20 dead ones waited before it", "%lld ms",
+        served);
+  liblock_context_free(context);
+}
+
+static redisContext *connect_to(const char *url) {
+  char host[256];
+  int port;
+  if (sscanf(url, "unix://%255[^?]", host) == 1) return redisConnectUnix(host);
+  if (sscanf(url, "redis://%255[^:]:%d", host, &port) == 2) return redisConnect(host, port);
+  return NULL;
+}
+
+static void nothing_lasts_for_ever(const char *url) {
+  redisContext *server = connect_to(url);
+  redisReply *keys = server ? redisCommand(server, "KEYS *") : NULL;
+  if (!keys || keys->type != REDIS_REPLY_ARRAY) exit(3);
+  int64_t eternal = 0;
+  for (size_t i = 0; i < keys->elements; i++) {
+    redisReply *left = redisCommand(server, "PTTL %b", keys->element[i]->str, keys->element[i]->len);
+    eternal += left->integer == -1;
+    freeReplyObject(left);
+  }
+  check(eternal == 0, "no key on the server is without an expiry", "%lld without", eternal);
+  check(keys->elements >= KEYS, "there were keys to look at", "%lld keys", (int64_t)keys->elements);
+  freeReplyObject(keys);
+  redisFree(server);
+}
+
+int main(int count, char **words) {
+  if (count != 2) {
+    fprintf(stderr, "usage: kills URL\n");
+    return 2;
+  }
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  const char *seed = getenv("LIBLOCK_SEED");
+  random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)now_ms();
+  printf("# LIBLOCK_SEED=%llu\n", (unsigned long long)random_state);
+  kill_all(words[1]);
+  keys_become_free(words[1]);
+  dead_waiters_are_skipped(words[1]);
+  nothing_lasts_for_ever(words[1]);
+  printf("1..%d\n", tests);
+  return failures != 0;
+}

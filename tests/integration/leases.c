@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ten thousand leases of 3 s, kept alive for a minute by one context, while another process acquires and releases keys
+ * of its own on the same server. No lease may be lost, renewal may take no more than 400 script calls a second, and the
+ * other process' 99th percentile no more than twice what it is while nothing else goes on (the best of three spans
+ * each, since others use the machine as well). LIBLOCK_TEST_SIZE=quick keeps them for five seconds.
+ * Usage: leases URL (a server that nobody else uses). Prints TAP.
+ */
+#include <hiredis/hiredis.h>
+#include <liblock/liblock.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LEASES = 10000, TTL_MS = 3000, CALLS_PER_SECOND_MAX = 400, SPANS = 3, PAIRS_PER_SPAN = 1000 };
+
+static int tests, failures;
+
+static void check(bool holds, const char *name, const char *figures) {
+  printf("%s %d - %s # %s\n", holds ? "ok" : "not ok", ++tests, name, figures);
+  failures += !holds;
+}
+
+static double now_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void pause_ms(int ms) {
+  const struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
+  nanosleep(&time, NULL);
+}
+
+static int by_size(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The best 99th percentile of an acquire over some spans, in ms. */
+static double best_p99(liblock_context *context) {
+  static double took[PAIRS_PER_SPAN];
+  double best = 1e9;
+  for (int span = 0; span < SPANS; span++) {
+    for (int i = 0; i < PAIRS_PER_SPAN; i++) {
+      liblock_lock lock;
+      const double began = now_s();
+      if (liblock_acquire(context, "other", 5, NULL, &lock, NULL) != LIBLOCK_OK) exit(3);
+      took[i] = (now_s() - began) * 1e3;
+      if (liblock_release(context, lock, NULL) != LIBLOCK_OK) exit(3);
+      pause_ms(1);
+    }
+    qsort(took, PAIRS_PER_SPAN, sizeof *took, by_size);
+    if (took[PAIRS_PER_SPAN * 99 / 100] < best) best = took[PAIRS_PER_SPAN * 99 / 100];
+  }
+  return best;
+}
+
+/* The other process: measures once for each byte that it reads, and answers with the figure. */
+static void other(const char *url, int questions, int answers) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  liblock_context *context;
+  if (liblock_open(url, NULL, &context, NULL) != LIBLOCK_OK) _exit(3);
+  char question;
+  while (read(questions, &question, 1) == 1) {
+    const double figure = best_p99(context);
+    if (write(answers, &figure, sizeof figure) != sizeof figure) _exit(3);
+  }
+  liblock_context_free(context);
+  _exit(0);
+}
+
+static double measured(int questions, int answers) {
+  double figure;
+  if (write(questions, "?", 1) != 1 || read(answers, &figure, sizeof figure) != sizeof figure) exit(3);
+  return figure;
+}
+
+static redisContext *connect_to(const char *url) {
+  char host[256];
+  int port;
+  if (sscanf(url, "unix://%255[^?]", host) == 1) return redisConnectUnix(host);
+  if (sscanf(url, "redis://%255[^:]:%d", host, &port) == 2) return redisConnect(host, port);
+  return NULL;
+}
+
+/* Script calls of the server since it started. */
+static long long script_calls(redisContext *server) {
+  redisReply *info = redisCommand(server, "INFO commandstats");
+  long long calls = 0;
+  for (const char *at = info->str; (at = strstr(at, "cmdstat_eval")) != NULL; at++) {
+    const char *count = strstr(at, "calls=");
+    calls += atoll(count + 6);
+  }
+  freeReplyObject(info);
+  return calls;
+}
+
+static atomic_int lost;
+
+static void count_lost(const liblock_completion *completion, void *user_data) {
+  (void)completion, (void)user_data;
+  lost++;
+}
+
+static void acquire_all(liblock_context *context, liblock_lock *locks) {
+  liblock_completions *ends;
+  if (liblock_completions_open(context, LEASES, &ends, NULL) != LIBLOCK_OK) exit(3);
+  liblock_acquire_options options;
+  liblock_acquire_options_init(&options, sizeof options);
+  options.ttl_ms = TTL_MS;
+  options.renew = 1;
+  options.on_lost = count_lost;
+  options.completions = ends;
+  for (int i = 0; i < LEASES; i++) {
+    char key[16];
+    liblock_request request;
+    const int size = snprintf(key, sizeof key, "lease-%d", i);
+    if (liblock_acquire_async(context, key, (size_t)size, &options, NULL, NULL, &request) != LIBLOCK_OK) exit(3);
+  }
+  for (int i = 0; i < LEASES; i++) {
+    liblock_completion end = {.struct_size = sizeof end};
+    if (liblock_completions_next(ends, 10000, &end) != LIBLOCK_OK || end.status != LIBLOCK_OK) exit(3);
+    locks[i] = end.lock;
+  }
+  liblock_completions_free(ends);
+}
+
+static void keep(const char *url, int questions, int answers, double seconds) {
+  static liblock_lock locks[LEASES];
+  char figures[128];
+  const double idle_ms = measured(questions, answers);
+  liblock_context *context;
+  if (liblock_open(url, NULL, &context, NULL) != LIBLOCK_OK) exit(3);
+  acquire_all(context, locks);
+  redisContext *server = connect_to(url);
+  if (!server || server->err) exit(3);
+  const double busy_ms = measured(questions, answers);
+  const double began = now_s();
+  const long long calls_before = script_calls(server);
+  while (now_s() - began < seconds) pause_ms(50);
+  const double calls = (double)(script_calls(server) - calls_before) / (now_s() - began);
+  int held = 0;
+  for (int i = 0; i < LEASES; i++) held += liblock_is_held(context, locks[i]) == LIBLOCK_OK;
+  snprintf(figures, sizeof figures, "%d held, %d lost, after %.0f s", held, lost, seconds);
+  check(held == LEASES && lost == 0, "no lease is lost", figures);
+  snprintf(figures, sizeof figures, "%.0f calls per second", calls);
+  check(calls > 0 && calls <= CALLS_PER_SECOND_MAX, "renewal takes few script calls", figures);
+  snprintf(figures, sizeof figures, "p99 %.3f ms idle, %.3f ms beside them: %.2f", idle_ms, busy_ms,
+           busy_ms / idle_ms);
+  check(busy_ms <= 2 * idle_ms, "an unrelated acquire is hardly slower beside them", figures);
+  redisFree(server);
+  liblock_context_free(context);
+}
+
+int main(int count, char **words) {
+  if (count != 2) {
+    fprintf(stderr, "usage: leases URL\n");
+    return 2;
+  }
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  const char *size = getenv("LIBLOCK_TEST_SIZE");
+  const bool is_quick = !size || strcmp(size, "quick") == 0;
+  int questions[2], answers[2];
+  if (pipe(questions) != 0 || pipe(answers) != 0) return 3;
+  const pid_t process = fork();
+  if (process == 0) {
+    close(questions[1]);
+    other(words[1], questions[0], answers[1]);
+  }
+  keep(words[1], questions[1], answers[0], is_quick ? 5 : 60);
+  close(questions[1]);
+  int status;
+  waitpid(process, &status, 0);
+  printf("1..%d\n", tests);
+  return failures != 0;
+}
