@@ -208,7 +208,6 @@ void Connection::fail_all(Status status, const std::string &why) {
 
 void Connection::pause() {
   state_ = State::Pausing;
-  ping_.reset();
   // The first failure of a connection that worked is tried again at once, nearly.
   const int64_t most = std::min(kPauseMostMs, kPauseFirstMs << std::min<uint32_t>(failures_, 10));
   ++failures_;
@@ -229,7 +228,7 @@ void Connection::set_timer() {
   Nanos at = deadline_;
   if (state_ == State::Ready && !sent_.empty())
     at = std::min(at, sent_.front()->sent_at_ + options_.command_timeout + sent_.front()->more_time_);
-  if (ping_ != nullptr && !ping_->is_under_way) at = std::min(at, ping_->next_at);
+  if (state_ == State::Ready && ping_ != nullptr && !ping_->is_under_way) at = std::min(at, ping_->next_at);
   // A timer that is armed for earlier finds out by itself that it came too soon.
   if (at < armed_for_) arm_at(at);
 }

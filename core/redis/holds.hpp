@@ -41,6 +41,8 @@ class Holds {
     return held_;
   }
 
+  bool is_full() const { return size() >= locks_max_; }
+
   // Loop thread. The lock's keys are counted in their leases. 0: locks_max is reached.
   Handle add(std::unique_ptr<HeldLock> lock);
   // nullptr: no such lock; `status` says whether there ever was one.

@@ -98,7 +98,10 @@ void Instance::note_trouble(const std::string &text) {
 void Instance::release(Handle handle, Released done) {
   Status status = Status::OK;
   HeldLock *lock = holds.find(handle, &status);
-  if (lock == nullptr) return done(status, "");
+  if (lock == nullptr) {
+    if (done != nullptr) done(status, "");
+    return;
+  }
   const Nanos now = clock.now();
   const bool lost = std::any_of(lock->parts.begin(), lock->parts.end(),
                                 [&](const HeldLock::Part &part) { return part.lease->is_over(now); });
@@ -154,7 +157,10 @@ void Instance::send_release(std::vector<HeldLock::Part> parts, Handle handle, ui
 
 void Instance::extend(Handle handle, Nanos ttl, bool renews, bool add, Released done) {
   HeldLock *lock = holds.find(handle);
-  if (lock == nullptr) return;
+  if (lock == nullptr) {
+    if (done != nullptr) done(Status::NOT_HELD, "");
+    return;
+  }
   const std::vector<LeaseRef> leases = leases_of(*lock);
   for (const LeaseRef &lease : leases) lease->renews = renews;
   keeper.extend(leases, ttl, add, std::move(done));

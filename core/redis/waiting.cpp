@@ -143,8 +143,11 @@ void Waiting::granted(AcquireRequest &request, Attempt &attempt, uint64_t token)
     attempt.undo();
     return finish(request, Status::CLOSED);
   }
+  if (instance_.holds.is_full()) {
+    attempt.undo();
+    return finish(request, Status::LIMIT);
+  }
   grant_handle(request, lease, attempt.sent_at());
-  if (request.grant.status == Status::LIMIT) attempt.undo();
 }
 
 // Of a new lease, of what its owner holds already, or of both.
@@ -170,15 +173,38 @@ void Waiting::grant_handle(AcquireRequest &request, const std::shared_ptr<Lease>
   if (grant.handle == 0) return finish(request, Status::LIMIT);
   if (lease != nullptr) instance_.keeper.begin(lease, sent_at);
   instance_.reentry.remember(held);
+  if (!request.reentered_.empty() && request.params_.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND)
+    return extend_reentered(request);
+  succeed(request);
+}
+
+void Waiting::succeed(AcquireRequest &request) {
+  Grant &grant = request.grant;
   const HoldView seen = instance_.holds.view(grant.handle);
   grant.hold_count = seen.hold_count;
   grant.remaining =
       seen.deadline == kNever ? kNever : std::max<Nanos>(0, seen.deadline - instance_.clock.now());
   if (request.was_queued_) grant.flags |= LIBLOCK_RESULT_WAITED;
   ++instance_.counts.acquired;
-  if (lease == nullptr && request.params_.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND)
-    instance_.extend(grant.handle, request.params_.ttl, request.params_.renew, false, nullptr);
   finish(request, Status::OK);
+}
+
+// The end of the request waits for the server's answer; where the request ends before, its handle goes back.
+void Waiting::extend_reentered(AcquireRequest &request) {
+  request.state_ = AcquireRequest::State::Asking;
+  auto asked_by = std::make_shared<AcquireRequest *>(&request);
+  request.extending_ = asked_by;
+  arm(request);
+  const AcquireParams &params = request.params_;
+  instance_.extend(request.grant.handle, params.ttl, params.renew, false,
+                   [this, asked_by](Status status, const std::string &why) {
+                     if (*asked_by == nullptr) return;
+                     AcquireRequest &ended = **asked_by;
+                     ended.extending_.reset();
+                     if (status == Status::OK) return succeed(ended);
+                     instance_.note_trouble(why);
+                     finish(ended, status);
+                   });
 }
 
 void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply &reply) {
@@ -293,6 +319,9 @@ void Waiting::finish(AcquireRequest &request, Status status) {
   request.state_ = AcquireRequest::State::Over;
   instance_.runtime->cancel(request);
   if (request.attempt_ != nullptr) std::exchange(request.attempt_, nullptr)->forget_request();
+  if (request.extending_ != nullptr) *request.extending_ = nullptr;
+  if (status != Status::OK && request.grant.handle != 0)
+    instance_.release(std::exchange(request.grant.handle, 0), nullptr);
   all_.remove(&request);
   if (request.was_queued_) --instance_.counts.waiters;
   leave_queue(request, false);

@@ -66,8 +66,9 @@ class AcquireRequest : public LoopTask, public Timer {
   Nanos try_at_ = kNever;  // the head's next attempt
   int64_t since_us_ = 0;   // by the server's clock: waiting there since
   int64_t sort_key_ = 0;
-  Status trouble_ = Status::OK;  // why the last attempt could not be made
-  bool wake_missed_ = false;     // a wake-up came while its attempt was under way
+  Status trouble_ = Status::OK;                  // why the last attempt could not be made
+  std::shared_ptr<AcquireRequest *> extending_;  // set while leases that it reenters are set anew
+  bool wake_missed_ = false;                     // a wake-up came while its attempt was under way
   bool late_once_ = false;
   bool was_queued_ = false;
   bool in_queue_ = false;
@@ -114,6 +115,8 @@ class Waiting {
   bool others_wait(const AcquireRequest &request) const;
   void answered(AcquireRequest &request, Attempt &attempt, const Reply &reply);
   void granted(AcquireRequest &request, Attempt &attempt, uint64_t token);
+  void extend_reentered(AcquireRequest &request);
+  void succeed(AcquireRequest &request);
   void grant_handle(AcquireRequest &request, const std::shared_ptr<Lease> &lease, Nanos sent_at);
   void busy(AcquireRequest &request, const Attempt &attempt, const Reply &reply);
   void late(AcquireRequest &request);
