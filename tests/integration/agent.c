@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A process that locks as it is told, for tests whose servers and networks are bent by a script: reads requests from
+ * standard input, performs each on a thread of its own through the public API, and writes the answers as they come.
+ *
+ *   request  NUMBER VERB ARGUMENT… OPTION=VALUE…        answer  NUMBER STATUS NAME=VALUE…
+ *
+ * Arguments and values are percent-encoded. Contexts and owners are named by the requests that open them; locks are
+ * numbers as the library gave them. Ends at the end of its input.
+ */
+#include <ctype.h>
+#include <liblock/liblock.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WORDS_MAX = 40, CONTEXTS_MAX = 2048, KEYS_MAX = 16 };
+
+struct context {
+  char name[32];
+  liblock_context *context;
+  liblock_owner *owner;
+  atomic_int lost, events[16];
+};
+
+struct word {
+  char *text;
+  size_t size;
+};
+
+struct request {
+  char *line;
+  const char *number;
+  size_t count;
+  struct word words[WORDS_MAX];
+};
+
+static struct context contexts[CONTEXTS_MAX];
+static atomic_int context_count;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of the output, and of contexts being added */
+
+static void answer(const struct request *request, liblock_status status, const char *format, ...) {
+  char text[8192];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  for (char *at = text; *at; at++) {
+    if (*at == '\n') *at = ' ';
+  }
+  pthread_mutex_lock(&mutex);
+  printf("%s %s %s\n", request->number, liblock_status_name(status), text);
+  fflush(stdout);
+  pthread_mutex_unlock(&mutex);
+}
+
+static void decode(struct word *word) {
+  char *to = word->text;
+  for (const char *from = word->text; *from; from++) {
+    unsigned byte;
+    if (*from == '%' && sscanf(from + 1, "%2x", &byte) == 1) {
+      *to++ = (char)byte;
+      from += 2;
+    } else {
+      *to++ = *from;
+    }
+  }
+  *to = '\0';
+  word->size = (size_t)(to - word->text);
+}
+
+static const struct word *option(const struct request *request, const char *name) {
+  static _Thread_local struct word found;
+  const size_t size = strlen(name);
+  for (size_t i = 1; i < request->count; i++) {
+    const struct word *word = &request->words[i];
+    if (strncmp(word->text, name, size) != 0 || word->text[size] != '=') continue;
+    found = (struct word){word->text + size + 1, word->size - size - 1};
+    return &found;
+  }
+  return NULL;
+}
+
+static int64_t number_option(const struct request *request, const char *name, int64_t otherwise) {
+  const struct word *word = option(request, name);
+  if (!word) return otherwise;
+  if (strcmp(word->text, "AUTO") == 0) return LIBLOCK_TTL_AUTO;
+  if (strcmp(word->text, "NONE") == 0) return LIBLOCK_TTL_NONE;
+  return strtoll(word->text, NULL, 10);
+}
+
+static const char *text_option(const struct request *request, const char *name) {
+  const struct word *word = option(request, name);
+  return word ? word->text : NULL;
+}
+
+static struct context *find(const char *name) {
+  for (int i = 0; i < context_count; i++) {
+    if (strcmp(contexts[i].name, name) == 0) return &contexts[i];
+  }
+  return NULL;
+}
+
+static void count_event(const liblock_event *event, void *user_data) {
+  struct context *context = user_data;
+  if (event->kind < 16) context->events[event->kind]++;
+}
+
+static void count_lost(const liblock_completion *completion, void *user_data) {
+  (void)completion;
+  ((struct context *)user_data)->lost++;
+}
+
+static void perform_open(const struct request *request) {
+  liblock_context_options options;
+  liblock_context_options_init(&options, sizeof options);
+  const struct word *prefix = option(request, "prefix");
+  if (prefix) options.prefix = strcpy(malloc(prefix->size + 1), prefix->text), options.prefix_size = prefix->size;
+  options.connect_timeout_ms = number_option(request, "connect_timeout_ms", LIBLOCK_DEFAULT);
+  options.command_timeout_ms = number_option(request, "command_timeout_ms", LIBLOCK_DEFAULT);
+  options.alive_ms = number_option(request, "alive_ms", LIBLOCK_DEFAULT);
+  options.on_close = (int32_t)number_option(request, "on_close", 0);
+  options.tls_insecure = (int32_t)number_option(request, "tls_insecure", 0);
+  const char *texts[7] = {"username", "password", "tls_ca_file", "tls_certificate_file", "tls_key_file", "client_name",
+                          "tls_server_name"};
+  const char **places[7] = {&options.username,     &options.password,    &options.tls_ca_file, &options.tls_certificate_file,
+                            &options.tls_key_file, &options.client_name, &options.tls_server_name};
+  for (int i = 0; i < 7; i++) *places[i] = text_option(request, texts[i]) ? strdup(text_option(request, texts[i])) : NULL;
+  pthread_mutex_lock(&mutex);
+  struct context *context = &contexts[context_count];
+  snprintf(context->name, sizeof context->name, "%s", request->words[1].text);
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  const liblock_status status = liblock_open(request->words[2].text, &options, &context->context, &result);
+  if (status == LIBLOCK_OK) {
+    context_count++;
+    liblock_set_events(context->context, ~UINT64_C(0), count_event, context);
+  }
+  pthread_mutex_unlock(&mutex);
+  for (int i = 0; i < 7; i++) free((void *)(uintptr_t)*places[i]);
+  free((void *)(uintptr_t)options.prefix);
+  answer(request, status, "message=%s", result.message);
+}
+
+static void tell(const struct request *request, liblock_status status, liblock_lock lock, const liblock_result *result) {
+  answer(request, status,
+         "lock=%llu token=%llu remaining_ms=%lld waited_ms=%lld attempts=%u flags=%u hold_count=%u replicas=%u message=%s",
+         (unsigned long long)lock, (unsigned long long)result->token, (long long)result->remaining_ms,
+         (long long)result->waited_ms, result->attempts, result->flags, result->hold_count, result->replicas,
+         result->message);
+}
+
+static void fill_options(const struct request *request, struct context *context, liblock_acquire_options *options) {
+  liblock_acquire_options_init(options, sizeof *options);
+  options->ttl_ms = number_option(request, "ttl_ms", LIBLOCK_DEFAULT);
+  options->wait_ms = number_option(request, "wait_ms", LIBLOCK_DEFAULT);
+  options->retries = number_option(request, "retries", LIBLOCK_DEFAULT);
+  options->retry_interval_ms = number_option(request, "retry_interval_ms", LIBLOCK_DEFAULT);
+  options->renew = (int32_t)number_option(request, "renew", 0);
+  options->max_hold_ms = number_option(request, "max_hold_ms", LIBLOCK_DEFAULT);
+  options->min_remaining_ms = number_option(request, "min_remaining_ms", LIBLOCK_DEFAULT);
+  options->replicas = (int32_t)number_option(request, "replicas", 0);
+  options->replicas_timeout_ms = number_option(request, "replicas_timeout_ms", LIBLOCK_DEFAULT);
+  options->on_conflict = (int32_t)number_option(request, "on_conflict", 0);
+  options->order = (int32_t)number_option(request, "order", 0);
+  options->on_lost = count_lost;
+  options->on_lost_user_data = context;
+  if (number_option(request, "owner", 0)) {
+    if (!context->owner) liblock_owner_open(context->context, "agent", 5, &context->owner, NULL);
+    options->owner = context->owner;
+  }
+  const struct word *value = option(request, "value");
+  if (value) options->value = value->text, options->value_size = value->size;
+}
+
+/* Keys of a multi-key acquire are separated by commas. */
+static size_t split_keys(char *text, liblock_bytes *keys) {
+  size_t count = 0;
+  for (char *at = strtok(text, ","); at && count < KEYS_MAX; at = strtok(NULL, ",")) {
+    keys[count++] = (liblock_bytes){at, strlen(at)};
+  }
+  return count;
+}
+
+static void perform_acquire(const struct request *request, struct context *context) {
+  const char *verb = request->words[0].text;
+  const struct word *key = &request->words[2];
+  liblock_acquire_options options;
+  fill_options(request, context, &options);
+  liblock_lock lock = 0;
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  liblock_status status;
+  if (strcmp(verb, "many") == 0) {
+    liblock_bytes keys[KEYS_MAX];
+    const size_t count = split_keys(key->text, keys);
+    status = liblock_acquire_many(context->context, keys, count, &options, &lock, &result);
+  } else if (strcmp(verb, "try") == 0) {
+    status = liblock_try_acquire(context->context, key->text, key->size, &options, &lock, &result);
+  } else if (strcmp(verb, "adopt") == 0) {
+    status = liblock_adopt(context->context, key->text, key->size, &options, &lock, &result);
+  } else {
+    status = liblock_acquire(context->context, key->text, key->size, &options, &lock, &result);
+  }
+  tell(request, status, lock, &result);
+}
+
+struct pending {
+  struct request *request;
+  liblock_request id;
+};
+
+static void forget(struct request *request) {
+  free(request->line);
+  free(request);
+}
+
+static void async_ended(const liblock_completion *end, void *user_data) {
+  struct pending *pending = user_data;
+  answer(pending->request, end->status, "lock=%llu token=%llu waited_ms=%lld", (unsigned long long)end->lock,
+         (unsigned long long)end->token, (long long)end->waited_ms);
+  forget(pending->request);
+  free(pending);
+}
+
+/* Its answer comes with its end; with cancel_after_ms it is canceled then. True: the request is the callback's. */
+static bool perform_async(struct request *request, struct context *context) {
+  liblock_acquire_options options;
+  fill_options(request, context, &options);
+  struct pending *pending = calloc(1, sizeof *pending);
+  pending->request = request;
+  const int64_t cancel_after_ms = number_option(request, "cancel_after_ms", -1);
+  const struct word key = request->words[2];
+  liblock_request id;
+  const liblock_status status =
+      liblock_acquire_async(context->context, key.text, key.size, &options, async_ended, pending, &id);
+  if (status != LIBLOCK_OK) {
+    answer(request, status, "");
+    free(pending);
+    return false;
+  }
+  if (cancel_after_ms >= 0) {
+    usleep((useconds_t)cancel_after_ms * 1000);
+    liblock_cancel(context->context, id);
+  }
+  return true;
+}
+
+static void perform_on_lock(const struct request *request, liblock_context *context) {
+  const char *verb = request->words[0].text;
+  const liblock_lock lock = strtoull(request->words[2].text, NULL, 10);
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  liblock_status status;
+  if (strcmp(verb, "release") == 0) {
+    status = liblock_release(context, lock, &result);
+  } else if (strcmp(verb, "extend") == 0) {
+    status = liblock_extend(context, lock, number_option(request, "ttl_ms", 0),
+                            (int32_t)number_option(request, "add", 0), &result);
+  } else if (strcmp(verb, "update") == 0) {
+    const struct word *value = option(request, "value");
+    status = liblock_update(context, lock, value->text, value->size, &result);
+  } else if (strcmp(verb, "verify") == 0) {
+    status = liblock_verify(context, lock, &result);
+  } else if (strcmp(verb, "wait_lost") == 0) {
+    status = liblock_wait_lost(context, lock, number_option(request, "wait_ms", -1), &result);
+  } else {
+    status = liblock_is_held(context, lock);
+    result.token = 0;
+    if (liblock_remaining_ms(context, lock, &result.remaining_ms) != LIBLOCK_OK) result.remaining_ms = 0;
+  }
+  tell(request, status, lock, &result);
+}
+
+static void perform_export(const struct request *request, liblock_context *context) {
+  char blob[4096], text[3 * sizeof blob + 1] = "";
+  size_t needed = 0;
+  const liblock_status status =
+      liblock_export(context, strtoull(request->words[2].text, NULL, 10), blob, sizeof blob, &needed);
+  for (size_t i = 0; status == LIBLOCK_OK && i < needed; i++) sprintf(text + 3 * i, "%%%02x", (unsigned char)blob[i]);
+  answer(request, status, "blob=%s", text);
+}
+
+static void perform_inspect(const struct request *request, liblock_context *context) {
+  liblock_info *info;
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  const struct word *key = &request->words[2];
+  const liblock_status status = liblock_inspect_queue(context, key->text, key->size, &info, &result);
+  size_t size = 0;
+  const void *owner = status == LIBLOCK_OK ? liblock_info_owner(info, &size) : "";
+  answer(request, status, "held=%d token=%llu waiters=%zu owner=%.*s message=%s",
+         status == LIBLOCK_OK && liblock_info_is_held(info),
+         status == LIBLOCK_OK ? (unsigned long long)liblock_info_token(info) : 0ull,
+         status == LIBLOCK_OK ? liblock_info_waiter_count(info) : 0, (int)size, (const char *)owner, result.message);
+  if (status == LIBLOCK_OK) liblock_info_free(info);
+}
+
+static void perform_on_key(const struct request *request, liblock_context *context) {
+  const char *verb = request->words[0].text;
+  const struct word *key = &request->words[2];
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  int32_t locked = 0;
+  liblock_status status;
+  if (strcmp(verb, "locked") == 0) {
+    status = liblock_is_locked(context, key->text, key->size, &locked);
+  } else if (strcmp(verb, "force") == 0) {
+    status = liblock_force_release(context, key->text, key->size, (int32_t)number_option(request, "drop", 0), &result);
+  } else if (strcmp(verb, "wait_held") == 0) {
+    status = liblock_wait_held(context, key->text, key->size, number_option(request, "wait_ms", -1), &result);
+  } else {
+    status = liblock_wait_released(context, key->text, key->size, number_option(request, "wait_ms", -1), &result);
+  }
+  answer(request, status, "locked=%d message=%s", locked, result.message);
+}
+
+/* What a fork leaves to the child: copies that answer FORKED, and can be closed and freed. */
+static void perform_fork(const struct request *request, liblock_context *context, liblock_lock lock) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool fine = liblock_ping(context, NULL) == LIBLOCK_FORKED && liblock_is_held(context, lock) == LIBLOCK_FORKED &&
+                      liblock_release(context, lock, NULL) == LIBLOCK_FORKED && liblock_close(context) == LIBLOCK_OK;
+    liblock_context_free(context);
+    _exit(fine ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  answer(request, LIBLOCK_OK, "child=%d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+static bool perform_on_context(struct request *request, struct context *context) {
+  const char *verb = request->words[0].text;
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  if (strcmp(verb, "close") == 0) {
+    answer(request, liblock_close(context->context), "");
+  } else if (strcmp(verb, "ping") == 0) {
+    const liblock_status status = liblock_ping(context->context, &result);
+    answer(request, status, "message=%s", result.message);
+  } else if (strcmp(verb, "told") == 0) {
+    answer(request, LIBLOCK_OK, "lost=%d connected=%d disconnected=%d server_changed=%d doubt_ended=%d may_evict=%d",
+           context->lost, context->events[1], context->events[2], context->events[3], context->events[4],
+           context->events[5]);
+  } else if (strcmp(verb, "fork") == 0) {
+    perform_fork(request, context->context, strtoull(request->words[2].text, NULL, 10));
+  } else if (strcmp(verb, "export") == 0) {
+    perform_export(request, context->context);
+  } else if (strcmp(verb, "inspect") == 0) {
+    perform_inspect(request, context->context);
+  } else if (strcmp(verb, "async") == 0) {
+    return perform_async(request, context);
+  } else if (strstr("acquire try many adopt", verb)) {
+    perform_acquire(request, context);
+  } else if (strstr("release extend update verify wait_lost is_held", verb)) {
+    perform_on_lock(request, context->context);
+  } else {
+    perform_on_key(request, context->context);
+  }
+  return false;
+}
+
+static void *perform(void *argument) {
+  struct request *request = argument;
+  bool is_pending = false;
+  if (strcmp(request->words[0].text, "open") == 0) {
+    perform_open(request);
+  } else {
+    struct context *context = find(request->words[1].text);
+    if (context) {
+      is_pending = perform_on_context(request, context);
+    } else {
+      answer(request, LIBLOCK_INTERNAL, "message=the agent knows no context %s", request->words[1].text);
+    }
+  }
+  if (!is_pending) forget(request);
+  return NULL;
+}
+
+static struct request *read_request(char *line) {
+  struct request *request = calloc(1, sizeof *request);
+  request->line = line;
+  char *rest = line, *word;
+  request->number = strsep(&rest, " ");
+  while (request->count < WORDS_MAX && (word = strsep(&rest, " ")) != NULL) {
+    request->words[request->count] = (struct word){word, 0};
+    decode(&request->words[request->count++]);
+  }
+  return request;
+}
+
+int main(void) {
+  char *line = NULL;
+  size_t room = 0;
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setdetachstate(&small, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&small, 256 * 1024);
+  while (getline(&line, &room, stdin) > 0) {
+    line[strcspn(line, "\n")] = '\0';
+    pthread_t thread;
+    if (pthread_create(&thread, &small, perform, read_request(strdup(line))) != 0) return 3;
+  }
+  free(line);
+  for (int i = 0; i < context_count; i++) {
+    liblock_close(contexts[i].context);
+    liblock_owner_free(contexts[i].owner);
+    liblock_context_free(contexts[i].context);
+  }
+  return 0;
+}
