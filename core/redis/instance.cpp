@@ -245,9 +245,9 @@ void Instance::closing_goes_on() {
   const std::shared_ptr<Instance> kept = shared_from_this();
   const std::function<void()> closed = std::exchange(closed_, nullptr);
   runtime->cancel(close_timer_);
+  link.stop();  // first: commands under way are told of their end, and must be there
   keeper.stop();
   cleaner.stop();
-  link.stop();
   closed();
 }
 

@@ -121,17 +121,20 @@ static void perform_open(const struct request *request) {
   liblock_context_options options;
   liblock_context_options_init(&options, sizeof options);
   const struct word *prefix = option(request, "prefix");
-  if (prefix) options.prefix = strcpy(malloc(prefix->size + 1), prefix->text), options.prefix_size = prefix->size;
+  if (prefix)
+    options.prefix = strcpy(malloc(prefix->size + 1), prefix->text), options.prefix_size = prefix->size;
   options.connect_timeout_ms = number_option(request, "connect_timeout_ms", LIBLOCK_DEFAULT);
   options.command_timeout_ms = number_option(request, "command_timeout_ms", LIBLOCK_DEFAULT);
   options.alive_ms = number_option(request, "alive_ms", LIBLOCK_DEFAULT);
   options.on_close = (int32_t)number_option(request, "on_close", 0);
   options.tls_insecure = (int32_t)number_option(request, "tls_insecure", 0);
-  const char *texts[7] = {"username", "password", "tls_ca_file", "tls_certificate_file", "tls_key_file", "client_name",
-                          "tls_server_name"};
-  const char **places[7] = {&options.username,     &options.password,    &options.tls_ca_file, &options.tls_certificate_file,
-                            &options.tls_key_file, &options.client_name, &options.tls_server_name};
-  for (int i = 0; i < 7; i++) *places[i] = text_option(request, texts[i]) ? strdup(text_option(request, texts[i])) : NULL;
+  const char *texts[7] = {"username",     "password",    "tls_ca_file",    "tls_certificate_file",
+                          "tls_key_file", "client_name", "tls_server_name"};
+  const char **places[7] = {
+      &options.username,     &options.password,    &options.tls_ca_file,    &options.tls_certificate_file,
+      &options.tls_key_file, &options.client_name, &options.tls_server_name};
+  for (int i = 0; i < 7; i++)
+    *places[i] = text_option(request, texts[i]) ? strdup(text_option(request, texts[i])) : NULL;
   pthread_mutex_lock(&mutex);
   struct context *context = &contexts[context_count];
   snprintf(context->name, sizeof context->name, "%s", request->words[1].text);
@@ -147,15 +150,18 @@ static void perform_open(const struct request *request) {
   answer(request, status, "message=%s", result.message);
 }
 
-static void tell(const struct request *request, liblock_status status, liblock_lock lock, const liblock_result *result) {
+static void tell(const struct request *request, liblock_status status, liblock_lock lock,
+                 const liblock_result *result) {
   answer(request, status,
-         "lock=%llu token=%llu remaining_ms=%lld waited_ms=%lld attempts=%u flags=%u hold_count=%u replicas=%u message=%s",
+         "lock=%llu token=%llu remaining_ms=%lld waited_ms=%lld attempts=%u flags=%u hold_count=%u "
+         "replicas=%u message=%s",
          (unsigned long long)lock, (unsigned long long)result->token, (long long)result->remaining_ms,
          (long long)result->waited_ms, result->attempts, result->flags, result->hold_count, result->replicas,
          result->message);
 }
 
-static void fill_options(const struct request *request, struct context *context, liblock_acquire_options *options) {
+static void fill_options(const struct request *request, struct context *context,
+                         liblock_acquire_options *options) {
   liblock_acquire_options_init(options, sizeof *options);
   options->ttl_ms = number_option(request, "ttl_ms", LIBLOCK_DEFAULT);
   options->wait_ms = number_option(request, "wait_ms", LIBLOCK_DEFAULT);
@@ -280,7 +286,8 @@ static void perform_export(const struct request *request, liblock_context *conte
   size_t needed = 0;
   const liblock_status status =
       liblock_export(context, strtoull(request->words[2].text, NULL, 10), blob, sizeof blob, &needed);
-  for (size_t i = 0; status == LIBLOCK_OK && i < needed; i++) sprintf(text + 3 * i, "%%%02x", (unsigned char)blob[i]);
+  for (size_t i = 0; status == LIBLOCK_OK && i < needed; i++)
+    sprintf(text + 3 * i, "%%%02x", (unsigned char)blob[i]);
   answer(request, status, "blob=%s", text);
 }
 
@@ -294,7 +301,8 @@ static void perform_inspect(const struct request *request, liblock_context *cont
   answer(request, status, "held=%d token=%llu waiters=%zu owner=%.*s message=%s",
          status == LIBLOCK_OK && liblock_info_is_held(info),
          status == LIBLOCK_OK ? (unsigned long long)liblock_info_token(info) : 0ull,
-         status == LIBLOCK_OK ? liblock_info_waiter_count(info) : 0, (int)size, (const char *)owner, result.message);
+         status == LIBLOCK_OK ? liblock_info_waiter_count(info) : 0, (int)size, (const char *)owner,
+         result.message);
   if (status == LIBLOCK_OK) liblock_info_free(info);
 }
 
@@ -307,11 +315,13 @@ static void perform_on_key(const struct request *request, liblock_context *conte
   if (strcmp(verb, "locked") == 0) {
     status = liblock_is_locked(context, key->text, key->size, &locked);
   } else if (strcmp(verb, "force") == 0) {
-    status = liblock_force_release(context, key->text, key->size, (int32_t)number_option(request, "drop", 0), &result);
+    status = liblock_force_release(context, key->text, key->size, (int32_t)number_option(request, "drop", 0),
+                                   &result);
   } else if (strcmp(verb, "wait_held") == 0) {
     status = liblock_wait_held(context, key->text, key->size, number_option(request, "wait_ms", -1), &result);
   } else {
-    status = liblock_wait_released(context, key->text, key->size, number_option(request, "wait_ms", -1), &result);
+    status =
+        liblock_wait_released(context, key->text, key->size, number_option(request, "wait_ms", -1), &result);
   }
   answer(request, status, "locked=%d message=%s", locked, result.message);
 }
@@ -320,8 +330,9 @@ static void perform_on_key(const struct request *request, liblock_context *conte
 static void perform_fork(const struct request *request, liblock_context *context, liblock_lock lock) {
   const pid_t child = fork();
   if (child == 0) {
-    const bool fine = liblock_ping(context, NULL) == LIBLOCK_FORKED && liblock_is_held(context, lock) == LIBLOCK_FORKED &&
-                      liblock_release(context, lock, NULL) == LIBLOCK_FORKED && liblock_close(context) == LIBLOCK_OK;
+    const bool fine =
+        liblock_ping(context, NULL) == LIBLOCK_FORKED && liblock_is_held(context, lock) == LIBLOCK_FORKED &&
+        liblock_release(context, lock, NULL) == LIBLOCK_FORKED && liblock_close(context) == LIBLOCK_OK;
     liblock_context_free(context);
     _exit(fine ? 0 : 1);
   }
@@ -339,7 +350,8 @@ static bool perform_on_context(struct request *request, struct context *context)
     const liblock_status status = liblock_ping(context->context, &result);
     answer(request, status, "message=%s", result.message);
   } else if (strcmp(verb, "told") == 0) {
-    answer(request, LIBLOCK_OK, "lost=%d connected=%d disconnected=%d server_changed=%d doubt_ended=%d may_evict=%d",
+    answer(request, LIBLOCK_OK,
+           "lost=%d connected=%d disconnected=%d server_changed=%d doubt_ended=%d may_evict=%d",
            context->lost, context->events[1], context->events[2], context->events[3], context->events[4],
            context->events[5]);
   } else if (strcmp(verb, "fork") == 0) {

@@ -21,7 +21,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHILDREN = 100, KEYS = 10, ALIVE_MS = 3000, RENEWED_TTL_MS = 1500, FIRST_LEASE_MS = 3000, SLACK_MS = 1000 };
+enum {
+  CHILDREN = 100,
+  KEYS = 10,
+  ALIVE_MS = 3000,
+  RENEWED_TTL_MS = 1500,
+  FIRST_LEASE_MS = 3000,
+  SLACK_MS = 1000
+};
 
 static uint64_t random_state;
 
@@ -114,7 +121,8 @@ static void keys_become_free(const char *url) {
       pause_ms(5);
     if (now_ms() - killed_at > longest) longest = now_ms() - killed_at;
   }
-  check(longest <= limit, "every key is free when the lease of a killed holder has ended", "%lld ms", longest);
+  check(longest <= limit, "every key is free when the lease of a killed holder has ended", "%lld ms",
+        longest);
   liblock_context_free(context);
 }
 
@@ -159,8 +167,8 @@ static void dead_waiters_are_skipped(const char *url) {
   liblock_release(context, lock, NULL);
   pthread_join(thread, NULL);
   const int64_t served = waiter.served_at ? waiter.served_at - released_at : INT64_MAX;
-  check(served <= ALIVE_MS, "a live waiter is served within alive_ms though 20 dead ones waited before it", "%lld ms",
-        served);
+  check(served <= ALIVE_MS, "a live waiter is served within alive_ms though 20 dead ones waited before it",
+        "%lld ms", served);
   liblock_context_free(context);
 }
 

@@ -123,7 +123,8 @@ static void acquire_all(liblock_context *context, liblock_lock *locks) {
     char key[16];
     liblock_request request;
     const int size = snprintf(key, sizeof key, "lease-%d", i);
-    if (liblock_acquire_async(context, key, (size_t)size, &options, NULL, NULL, &request) != LIBLOCK_OK) exit(3);
+    if (liblock_acquire_async(context, key, (size_t)size, &options, NULL, NULL, &request) != LIBLOCK_OK)
+      exit(3);
   }
   for (int i = 0; i < LEASES; i++) {
     liblock_completion end = {.struct_size = sizeof end};
@@ -155,7 +156,9 @@ static void keep(const char *url, int questions, int answers, double seconds) {
   check(calls > 0 && calls <= CALLS_PER_SECOND_MAX, "renewal takes few script calls", figures);
   snprintf(figures, sizeof figures, "p99 %.3f ms idle, %.3f ms beside them: %.2f", idle_ms, busy_ms,
            busy_ms / idle_ms);
-  check(busy_ms <= 2 * idle_ms, "an unrelated acquire is hardly slower beside them", figures);
+  const char *slowness = getenv("LIBLOCK_TEST_SLOWNESS"); /* of a sanitizer, which measures itself */
+  check(busy_ms <= 2 * idle_ms * (slowness ? atof(slowness) : 1),
+        "an unrelated acquire is hardly slower beside them", figures);
   redisFree(server);
   liblock_context_free(context);
 }

@@ -3,7 +3,7 @@
 """What a lock on a server is: its record, its lease, its tokens, its waiters, and how many calls all that takes."""
 import time
 
-from harness import Agent, Server, eventually, main, same, status, test
+from harness import SLOW, Agent, Server, eventually, main, same, status, test
 
 SERVER = None
 
@@ -204,7 +204,7 @@ def a_release_wakes_the_waiter_of_another_process_in_about_a_message():
             took.append(time.monotonic() - released)
             assert mine.flags & 2
             status(other("release", "c", mine.lock), "OK")
-        assert sorted(took)[5] < 0.05, took  # the poll alone would take up to 1.2 s
+        assert sorted(took)[5] < 0.05 * SLOW, took  # the poll alone would take up to 1.2 s
 
 
 @test
@@ -298,7 +298,7 @@ def a_thousand_waiters_end_as_closed_when_their_context_closes():
         assert eventually(lambda: agent("inspect", "c", "crowd").waiters == 1000, 20)
         began = time.monotonic()
         status(agent("close", "c"), "OK")
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 3 * SLOW
         for reply in waiting:
             status(reply.result(), "CLOSED")
         status(holder("release", "c", lock.lock), "OK")

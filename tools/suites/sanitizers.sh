@@ -3,7 +3,7 @@
 # report ends the program that caused it, so that a finding can never be read over. Left out: what a
 # sanitizer's runtime itself makes untrue (the object's needed libraries, counting of allocations and system
 # calls) and foreign processes, into which the runtime would have to be preloaded.
-suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka jansson clang tsan"
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson clang tsan"
 left_out=(--exclude 'ffi_*' --exclude '*no_alloc*' --exclude '*no_syscall*')
 
 addresses() {
@@ -11,7 +11,7 @@ addresses() {
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
   CC=gcc CXX=g++ build_or_fail asan -Db_sanitize=address,undefined -Doptimization=1 -Dtests=enabled \
     -Dtls=enabled -Dexamples=enabled "$(strict_options)" &&
-    run_suites asan unit api stress -- --timeout-multiplier 2 "${left_out[@]}"
+    run_suites asan unit api stress redis -- --timeout-multiplier 2 "${left_out[@]}"
 }
 
 # A lock library is cleared by this one or by nothing: no suppressions. The demo shows what happens without
@@ -20,9 +20,9 @@ threads() {
   export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:detect_deadlocks=1:history_size=4
   CC=clang CXX=clang++ build_or_fail tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Dtests=enabled \
     -Dtls=enabled -Dexamples=enabled "$(strict_options)" &&
-    run_suites tsan unit api stress -- --timeout-multiplier 4 "${left_out[@]}" --exclude example_index_demo
+    run_suites tsan unit api stress redis -- --timeout-multiplier 4 "${left_out[@]}" --exclude example_index_demo
 }
 
 # The rounds of the quick size: the instrumented programs are 5 to 15 times slower.
-gate() { export LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick; addresses; threads; }
-nightly() { export LIBLOCK_TEST_SIZE=gate LIBLOCK_STRESS=gate; addresses; threads; }
+gate() { export LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick LIBLOCK_TEST_SLOWNESS=4; addresses; threads; }
+nightly() { export LIBLOCK_TEST_SIZE=gate LIBLOCK_STRESS=gate LIBLOCK_TEST_SLOWNESS=4; addresses; threads; }

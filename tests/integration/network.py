@@ -1,0 +1,402 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the network and the server's operator do to locks: requests that arrive late, replies that never do, servers
+that are replaced, certificates that are wrong, users that may do little. And what is told of it."""
+import os
+import pathlib
+import socket
+import subprocess
+import tempfile
+import time
+
+from harness import Agent, Proxy, Server, ServerError, eventually, main, same, status, test
+
+SECRET = "s3cr3t-%-word"
+
+
+def opened(agent, url, name="c", **options):
+    status(agent("open", name, url, **options), "OK")
+    return agent
+
+
+def warm(server):
+    """The server knows the scripts: a request of one word carries them out."""
+    with Agent() as agent:
+        opened(agent, server.url)
+        status(agent("release", "c", status(agent("try", "c", "warm"), "OK").lock), "OK")
+
+
+@test
+def a_request_that_arrives_after_it_was_given_up_leaves_no_lock_behind():
+    with Server() as server, Proxy(server.port) as proxy, Agent() as agent:
+        warm(server)
+        opened(agent, proxy.url, command_timeout_ms=300, connect_timeout_ms=300)
+        status(agent("ping", "c"), "OK")
+        proxy.hold = True
+        status(agent("try", "c", "late", ttl_ms=60000), "IN_DOUBT")
+        proxy.drop_clients()
+        assert eventually(lambda: agent("told", "c").disconnected >= 1)
+        proxy.let_go()  # the server carries the request out now, on a connection that nobody has any more
+        assert eventually(lambda: server.call("EXISTS", "ll1:f:{liblock:late}") == 1), "the request did not arrive"
+        assert eventually(lambda: server.call("EXISTS", "liblock:late") == 0, 3), "it left a lock behind"
+        status(agent("release", "c", status(agent("try", "c", "late"), "OK").lock), "OK")
+
+
+@test
+def a_request_that_arrives_later_than_its_time_is_refused():
+    with Server() as server, Proxy(server.port) as proxy, Agent() as agent:
+        warm(server)
+        opened(agent, proxy.url, command_timeout_ms=200, connect_timeout_ms=200)
+        status(agent("ping", "c"), "OK")
+        proxy.hold = True
+        status(agent("try", "c", "stale", ttl_ms=60000), "IN_DOUBT")
+        proxy.drop_clients()
+        time.sleep(0.7)  # past twice the command time-out
+        calls = server.script_calls()
+        proxy.let_go()
+        assert eventually(lambda: server.script_calls() > calls)
+        same(server.call("EXISTS", "liblock:stale"), 0)
+        same(server.call("EXISTS", "ll1:f:{liblock:stale}"), 0)  # not even for a moment
+
+
+@test
+def a_lost_reply_is_undone_before_the_next_attempt():
+    with Server() as server, Proxy(server.port) as proxy, Agent() as agent:
+        opened(agent, proxy.url)
+        status(agent("release", "c", status(agent("try", "c", "warm"), "OK").lock), "OK")
+        proxy.cut_after["down"] = 1
+        lock = status(agent("acquire", "c", "lost", ttl_ms=60000), "OK")
+        assert lock.seconds < 1, lock  # its own first attempt did not stand in the way
+        status(agent("release", "c", lock.lock), "OK")
+        same(server.call("EXISTS", "liblock:lost"), 0)
+
+
+@test
+def a_release_in_doubt_goes_on_and_its_end_is_told():
+    with Server() as server, Proxy(server.port) as proxy, Agent() as agent:
+        opened(agent, proxy.url, command_timeout_ms=300, connect_timeout_ms=300)
+        lock = status(agent("acquire", "c", "doubt", ttl_ms=60000), "OK")
+        proxy.swallow["up"] = True
+        status(agent("release", "c", lock.lock), "IN_DOUBT")
+        status(agent("release", "c", lock.lock), "NOT_HELD")
+        same(server.call("EXISTS", "liblock:doubt"), 1)
+        same(agent("told", "c").doubt_ended, 0)
+        proxy.heal()
+        assert eventually(lambda: server.call("EXISTS", "liblock:doubt") == 0)
+        assert eventually(lambda: agent("told", "c").doubt_ended == 1)
+
+
+@test
+def a_canceled_acquire_whose_answer_comes_late_is_undone():
+    with Server() as server, Proxy(server.port) as proxy, Agent() as agent:
+        warm(server)
+        opened(agent, proxy.url)
+        status(agent("ping", "c"), "OK")
+        proxy.delay["down"] = 0.3
+        status(agent("async", "c", "cancel", ttl_ms=60000, cancel_after_ms=100), "CANCELED")
+        same(server.call("EXISTS", "liblock:cancel"), 1)  # granted, and nobody knew
+        assert eventually(lambda: server.call("EXISTS", "liblock:cancel") == 0)
+
+
+@test
+def leases_are_kept_over_a_broken_connection():
+    with Server() as server, Proxy(server.port) as proxy, Agent() as agent:
+        opened(agent, proxy.url)
+        lock = status(agent("acquire", "c", "kept", ttl_ms=600, renew=1), "OK")
+        for _ in range(4):
+            proxy.reset_all()
+            time.sleep(0.3)
+        status(agent("is_held", "c", lock.lock), "OK")
+        status(agent("release", "c", lock.lock), "OK")
+
+
+@test
+def a_holder_that_cannot_renew_knows_in_time_that_it_lost():
+    with Server() as server, Proxy(server.port) as proxy, Agent() as agent, Agent() as other:
+        opened(agent, proxy.url, command_timeout_ms=200)
+        opened(other, server.url)
+        lock = status(agent("acquire", "c", "cutoff", ttl_ms=800, renew=1), "OK")
+        proxy.refuse = True
+        proxy.reset_all()
+        waiting = other.ask("acquire", "c", "cutoff")
+        status(agent("wait_lost", "c", lock.lock, wait_ms=5000), "LOST")
+        lost_at = time.monotonic()
+        status(waiting.result(), "OK")
+        assert time.monotonic() - lost_at > -0.01  # nobody else had it while we believed in it
+        same(agent("told", "c").lost, 1)
+        proxy.heal()
+        status(agent("release", "c", lock.lock), "LOST")
+        status(other("verify", "c", waiting.lock), "OK")
+
+
+@test
+def a_waiter_survives_a_restart_of_the_server():
+    with Server() as server, Agent() as agent, Agent() as holder:
+        opened(agent, server.url)
+        opened(holder, server.url)
+        status(holder("acquire", "c", "restart"), "OK")
+        waiting = agent.ask("acquire", "c", "restart")
+        assert eventually(lambda: server.call("ZCARD", "ll1:w:{liblock:restart}") == 1)
+        server.restart()  # empty: the holder's lock is gone
+        status(waiting.result(), "OK")
+        assert waiting.seconds < 5
+
+
+@test
+def a_release_is_noticed_though_the_connection_for_messages_broke():
+    with Server() as server, Agent() as agent, Agent() as holder:
+        opened(agent, server.url)
+        opened(holder, server.url)
+        lock = status(holder("acquire", "c", "silent"), "OK")
+        waiting = agent.ask("acquire", "c", "silent", retry_interval_ms=60000)
+        assert eventually(lambda: server.call("ZCARD", "ll1:w:{liblock:silent}") == 1)
+        server.call("CLIENT", "KILL", "TYPE", "pubsub")
+        status(holder("release", "c", lock.lock), "OK")
+        status(waiting.result(), "OK")
+        assert waiting.seconds < 3
+
+
+def fail_over(keeps_data):
+    """The lock's status after a replica was promoted in the place of its server."""
+    with Server() as server, Server() as replica, Proxy(server.port) as proxy, Agent() as agent:
+        if keeps_data:
+            replica.call("REPLICAOF", "127.0.0.1", server.port)
+            assert eventually(lambda: b"master_link_status:up" in replica.call("INFO", "replication"), 20)
+        opened(agent, proxy.url)
+        lock = status(agent("acquire", "c", "promoted", ttl_ms=3000, renew=1), "OK")
+        if keeps_data:
+            assert eventually(lambda: replica.call("EXISTS", "liblock:promoted") == 1)
+            replica.call("REPLICAOF", "NO", "ONE")
+        server.kill()
+        proxy.target_port = replica.port
+        proxy.reset_all()
+        assert eventually(lambda: agent("told", "c").server_changed == 1)
+        time.sleep(0.2)
+        held = agent("is_held", "c", lock.lock).status
+        if keeps_data:
+            time.sleep(3)  # and goes on being renewed there
+            same(agent("is_held", "c", lock.lock).status, held)
+        same(agent("told", "c").lost, 0 if keeps_data else 1)
+        return held
+
+
+@test
+def a_promoted_replica_that_has_the_key_keeps_the_lock():
+    same(fail_over(True), "OK")
+
+
+@test
+def a_promoted_replica_without_the_key_has_lost_the_lock():
+    same(fail_over(False), "LOST")
+
+
+@test
+def replicas_are_waited_for_and_counted():
+    with Server() as server, Server() as replica, Agent() as agent:
+        opened(agent, server.url)
+        none = status(agent("acquire", "c", "alone", replicas=1, replicas_timeout_ms=100), "OK")
+        same((none.replicas, none.flags & 8), (0, 8))
+        replica.call("REPLICAOF", "127.0.0.1", server.port)
+        assert eventually(lambda: b"master_link_status:up" in replica.call("INFO", "replication"), 20)
+        one = status(agent("acquire", "c", "durable", replicas=1, replicas_timeout_ms=2000), "OK")
+        same((one.replicas, one.flags & 8), (1, 0))
+        same(replica.call("EXISTS", "liblock:durable"), 1)
+        quick = agent.ask("acquire", "c", "beside")
+        slow = status(agent("acquire", "c", "two", replicas=2, replicas_timeout_ms=500), "OK")
+        same((slow.replicas, slow.flags & 8), (1, 8))
+        assert quick.result().seconds < 0.4  # what waits for replicas holds nobody up
+
+
+@test
+def a_server_that_may_evict_is_told_once():
+    with Server("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru") as server, Agent() as agent:
+        opened(agent, server.url)
+        status(agent("ping", "c"), "OK")
+        assert eventually(lambda: agent("told", "c").may_evict == 1)
+        server.call("CLIENT", "KILL", "TYPE", "normal")
+        status(agent("release", "c", status(agent("acquire", "c", "k"), "OK").lock), "OK")
+        same(agent("told", "c").may_evict, 1)
+
+
+@test
+def a_child_of_a_fork_is_told_so_and_the_parent_goes_on():
+    with Server() as server, Agent() as agent:
+        opened(agent, server.url)
+        lock = status(agent("acquire", "c", "forked"), "OK")
+        waiting = agent.ask("acquire", "c", "forked", wait_ms=3000)
+        time.sleep(0.1)
+        same(agent("fork", "c", lock.lock).child, 0)
+        status(agent("verify", "c", lock.lock), "OK")
+        status(agent("release", "c", lock.lock), "OK")
+        status(waiting.result(), "OK")
+
+
+@test
+def every_kind_of_address_leads_to_the_server():
+    with Server() as server, Agent() as agent:
+        opened(agent, server.unix_url, name="unix")
+        opened(agent, f"redis://localhost:{server.port}", name="name")
+        opened(agent, f"redis://127.0.0.1:{server.port}/3", name="db")
+        lock = status(agent("acquire", "unix", "k"), "OK")
+        status(agent("try", "name", "k"), "BUSY")
+        status(agent("try", "db", "k"), "OK")
+        status(agent("release", "unix", lock.lock), "OK")
+    if socket.has_ipv6:
+        with Server("--bind", "::1", "127.0.0.1") as server, Agent() as agent:
+            opened(agent, f"redis://[::1]:{server.port}/0")
+            status(agent("ping", "c"), "OK")
+
+
+@test
+def credentials_open_the_door_and_are_never_told():
+    with Server() as server, Agent() as agent:
+        server.call("ACL", "SETUSER", "locker", "on", ">" + SECRET, "~*", "&*", "+@all")
+        server.call("ACL", "SETUSER", "default", "off")
+        server.user = ("locker", SECRET)
+        escaped = SECRET.replace("%", "%25")
+        host = f"127.0.0.1:{server.port}"
+        opened(agent, f"redis://locker:{escaped}@{host}", name="url")
+        opened(agent, f"redis://{host}", name="options", username="locker", password=SECRET)
+        opened(agent, f"redis://locker:wrong{escaped}@{host}", name="wrong")
+        opened(agent, f"redis://{host}", name="nobody")
+        told = [agent("ping", name) for name in ("url", "options", "wrong", "nobody")]
+        same([t.status for t in told], ["OK", "OK", "AUTH", "AUTH"])
+        told.append(status(agent("open", "x", f"redis://locker:{SECRET}@{host}"), "INVALID_ARGUMENT"))
+        told.append(status(agent("open", "x", f"redis://locker:{escaped}@"), "INVALID_ARGUMENT"))
+        for answer in told:
+            assert "s3cr3t" not in answer.message, answer
+
+
+LOCKING = ("~liblock:*", "~ll1:*", "&ll1:*", "-@all", "+evalsha", "+eval", "+get", "+set", "+del", "+pttl", "+pexpire",
+           "+persist", "+exists", "+time", "+hset", "+hgetall", "+zadd", "+zrem", "+zrank", "+zcard", "+zrange",
+           "+zpopmin", "+publish", "+subscribe", "+ping", "+info", "+select", "+client|setname", "+wait")
+
+
+def user_with(server, *rules):
+    server.call("ACL", "SETUSER", "lk", "reset", "on", ">pw", *rules)
+    return f"redis://lk:pw@127.0.0.1:{server.port}/1"
+
+
+@test
+def the_recipe_for_locking_allows_every_call_but_scanning():
+    with Server() as server, Agent() as agent:
+        opened(agent, user_with(server, *LOCKING), name="c")
+        opened(agent, user_with(server, *LOCKING), name="d")
+        lock = status(agent("acquire", "c", "acl", value="v", replicas=1, replicas_timeout_ms=10), "OK")
+        waiting = agent.ask("acquire", "d", "acl")
+        for verb, options in (("extend", {"ttl_ms": 5000}), ("update", {"value": "w"}), ("verify", {})):
+            status(agent(verb, "c", lock.lock, **options), "OK")
+        status(agent("inspect", "d", "acl"), "OK")
+        time.sleep(0.1)
+        status(agent("release", "c", lock.lock), "OK")
+        status(waiting.result(), "OK")
+        assert waiting.seconds < 0.8, waiting  # a message came, not the poll
+        status(agent("force", "c", "acl", drop=1), "OK")
+        status(agent("many", "c", "a1,a2"), "OK")
+        refused = server.call("ACL", "LOG")
+        same(refused, [])
+
+
+@test
+def a_user_without_a_right_is_refused_and_told_which():
+    with Server() as server, Agent() as agent:
+        opened(agent, user_with(server, *LOCKING, "-evalsha", "-eval"))
+        answer = status(agent("try", "c", "k"), "AUTH")
+        assert "evalsha" in answer.message, answer
+        opened(agent, user_with(server, *LOCKING, "resetkeys", "~other:*"), name="d")
+        status(agent("try", "d", "k"), "AUTH")
+
+
+class Certificates:
+    """A CA, and what it signed; made once."""
+
+    def __init__(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="liblock-")
+        self.path = pathlib.Path(self.directory.name)
+        self.ca = self.authority("ca")
+        self.stranger = self.authority("stranger")
+
+    def run(self, *words):
+        subprocess.run(["openssl", *map(str, words)], check=True, cwd=self.path, capture_output=True)
+
+    def authority(self, name):
+        self.run("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
+                 f"{name}.key", "-out", f"{name}.crt", "-subj", f"/CN={name}", "-days", 2)
+        return name
+
+    def signed(self, name, host, days=2, by=None):
+        by = by or self.ca
+        self.run("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key",
+                 "-out", f"{name}.csr", "-subj", f"/CN={name}")
+        (self.path / "names").write_text(f"subjectAltName=DNS:{host}\n")
+        self.run("x509", "-req", "-in", f"{name}.csr", "-CA", f"{by}.crt", "-CAkey", f"{by}.key", "-CAcreateserial",
+                 "-out", f"{name}.crt", "-days", days, "-extfile", "names")
+        return {"certificate": str(self.path / f"{name}.crt"), "key": str(self.path / f"{name}.key"),
+                "ca": str(self.path / "ca.crt")}
+
+
+CERTIFICATES = None
+
+
+def refused(tls, wanted, **options):
+    with Server(tls=tls) as server, Agent() as agent:
+        opened(agent, f"rediss://localhost:{server.tls_port}/0", tls_ca_file=tls["ca"], **options)
+        answer = status(agent("ping", "c"), "CONNECT")
+        assert wanted in answer.message, answer
+        status(agent("try", "c", "k"), "CONNECT")
+
+
+@test
+def tls_carries_locks_when_the_certificate_is_right():
+    tls = CERTIFICATES.signed("good", "localhost")
+    with Server(tls=tls) as server, Agent() as agent:
+        url = f"rediss://localhost:{server.tls_port}/0"
+        opened(agent, url, tls_ca_file=tls["ca"])
+        opened(agent, url, name="insecure", tls_insecure=1)
+        opened(agent, f"rediss://127.0.0.1:{server.tls_port}/0", name="named", tls_ca_file=tls["ca"],
+               tls_server_name="localhost")
+        lock = status(agent("acquire", "c", "tls"), "OK")
+        status(agent("try", "insecure", "tls"), "BUSY")
+        waiting = agent.ask("acquire", "named", "tls")
+        time.sleep(0.1)
+        status(agent("release", "c", lock.lock), "OK")
+        status(waiting.result(), "OK")
+
+
+@test
+def tls_refuses_a_wrong_name_an_expired_and_an_unknown_certificate():
+    refused(CERTIFICATES.signed("wrong", "example.org"), "name")
+    refused(CERTIFICATES.signed("old", "localhost", days=-1), "expired")
+    refused(CERTIFICATES.signed("strange", "localhost", by="stranger"), "")
+    alone = {"certificate": str(CERTIFICATES.path / "stranger.crt"), "key": str(CERTIFICATES.path / "stranger.key"),
+             "ca": str(CERTIFICATES.path / "ca.crt")}
+    refused(alone, "self-signed")
+
+
+@test
+def tls_shows_a_client_certificate_where_one_is_wanted():
+    tls = dict(CERTIFICATES.signed("strict", "localhost"), clients="yes")
+    ours = CERTIFICATES.signed("client", "client")
+    with Server(tls=tls) as server, Agent() as agent:
+        url = f"rediss://localhost:{server.tls_port}/0"
+        opened(agent, url, tls_ca_file=tls["ca"], tls_certificate_file=ours["certificate"], tls_key_file=ours["key"])
+        status(agent("release", "c", status(agent("acquire", "c", "k"), "OK").lock), "OK")
+        opened(agent, url, name="bare", tls_ca_file=tls["ca"])
+        status(agent("try", "bare", "k"), "CONNECT", "IN_DOUBT")
+        missing = agent("open", "x", url, tls_ca_file=tls["ca"] + ".not")
+        status(missing, "INVALID_ARGUMENT")
+        assert missing.message
+
+
+@test
+def tls_never_falls_back_to_plain():
+    with Server() as server, Agent() as agent:
+        opened(agent, f"rediss://:{SECRET.replace('%', '%25')}@localhost:{server.port}/0", connect_timeout_ms=300)
+        status(agent("try", "c", "k"), "CONNECT")
+        same(server.call("EXISTS", "liblock:k"), 0)
+        assert "s3cr3t" not in (server.directory / "log").read_text(errors="replace")
+
+
+if __name__ == "__main__":
+    CERTIFICATES = Certificates()
+    main()
