@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Keeps leases: renews those that want it, many in one script call, sets their ends anew when asked, and finds
-// out when one has ended. Batches are sent at an even pace, however many leases were taken at once, so that the
-// server is never held up by a heap of them. A renewal is sent on a live connection only, so that none is carried out after the
-// release of its lock. Loop thread.
+// out when one has ended. Batches leave at an even pace, however many leases were taken at once, so that the
+// server is never held up by a heap of them. A renewal is sent on a live connection only, so that none is carried
+// out after the release of its lock. Loop thread.
 #pragma once
 
 #include <functional>

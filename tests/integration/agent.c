@@ -187,9 +187,8 @@ static void fill_options(const struct request *request, struct context *context,
 /* Keys of a multi-key acquire are separated by commas. */
 static size_t split_keys(char *text, liblock_bytes *keys) {
   size_t count = 0;
-  for (char *at = strtok(text, ","); at && count < KEYS_MAX; at = strtok(NULL, ",")) {
+  for (char *at; count < KEYS_MAX && (at = strsep(&text, ",")) != NULL;)
     keys[count++] = (liblock_bytes){at, strlen(at)};
-  }
   return count;
 }
 
@@ -287,7 +286,7 @@ static void perform_export(const struct request *request, liblock_context *conte
   const liblock_status status =
       liblock_export(context, strtoull(request->words[2].text, NULL, 10), blob, sizeof blob, &needed);
   for (size_t i = 0; status == LIBLOCK_OK && i < needed; i++)
-    sprintf(text + 3 * i, "%%%02x", (unsigned char)blob[i]);
+    snprintf(text + 3 * i, 4, "%%%02x", (unsigned char)blob[i]);
   answer(request, status, "blob=%s", text);
 }
 

@@ -53,11 +53,9 @@ static unsigned throw(struct dice * dice, unsigned sides) { return (unsigned)ran
 
 static void hold(liblock_context *context, liblock_lock lock, struct dice *dice) {
   usleep(throw(dice, 2000));
-  const int64_t began = now_ms();
   if (throw(dice, 4) == 0) liblock_extend(context, lock, 500, (int32_t) throw(dice, 2), NULL);
   if (throw(dice, 6) == 0) liblock_update(context, lock, "value", 5, NULL);
   if (throw(dice, 6) == 0) liblock_verify(context, lock, NULL);
-  (void)began;
   const int64_t released = now_ms();
   note(liblock_release(context, lock, NULL), released);
 }
@@ -121,7 +119,7 @@ int main(int count, char **words) {
   }
   pthread_t threads[THREADS];
   for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, (void *)(i + 1));
-  sleep((unsigned)atoi(words[2]));
+  sleep((unsigned)strtoul(words[2], NULL, 10));
   over = true;
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   const int64_t closing = now_ms();

@@ -9,7 +9,8 @@ import threading
 import time
 
 import harness
-from harness import Agent, Pretender, Proxy, Rubbish, Server, ServerError, eventually, main, status, test
+from harness import Agent, Server, ServerError, eventually, main, status, test
+from networks import Pretender, Proxy, Rubbish
 
 WAIT_MS, TIMEOUT_MS, TTL_MS = 400, 600, 3000
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "errors.md"

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT
 """What the network and the server's operator do to locks: requests that arrive late, replies that never do, servers
 that are replaced, certificates that are wrong, users that may do little. And what is told of it."""
-import os
 import pathlib
 import socket
 import subprocess
 import tempfile
 import time
 
-from harness import Agent, Proxy, Server, ServerError, eventually, main, same, status, test
+from harness import Agent, Server, eventually, main, same, status, test
+from networks import Proxy
 
 SECRET = "s3cr3t-%-word"
 
