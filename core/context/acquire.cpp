@@ -81,11 +81,15 @@ class ContextRequest final : public PendingCall, public Notice {
       runtime_.post(this);
       return;
     }
-    if (!completions_->put_reserved(completion()) && status_ == Status::OK) {
-      const Status released = engine.release(grant.handle);  // nobody will ever read of it
+    // It counts no longer when its end can be read.
+    const std::shared_ptr<Context> kept = context_.shared_from_this();
+    const std::shared_ptr<Completions> queue = completions_;
+    const liblock_completion end = completion();
+    delivered();
+    if (!queue->put_reserved(end) && end.status == LIBLOCK_OK) {
+      const Status released = engine.release(end.lock);  // nobody will ever read of it
       static_cast<void>(released);
     }
-    delivered();
   }
   void deliver() override {
     context_.requests().begin_delivery();

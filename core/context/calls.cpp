@@ -43,7 +43,9 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
   void ended() override {
     set_over();
     if (end_.completions != nullptr) {
-      if (!end_.completions->put_reserved(completion())) free_info();
+      const liblock_completion told = completion();
+      forget_id();  // it counts no longer when its end can be read
+      if (!end_.completions->put_reserved(told)) free_info();
       return dispose();
     }
     if (end_.callback == nullptr) return dispose();
@@ -54,7 +56,7 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
     end_.callback(&told, end_.user_data);
   }
   void dispose() override {
-    if (id != 0) context_->requests().forget(id);
+    forget_id();
     unpin();
   }
   bool is_acquire() const override { return false; }
@@ -87,6 +89,9 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
     return told;
   }
   void free_info() { delete info_; }
+  void forget_id() {
+    if (id != 0) context_->requests().forget(std::exchange(id, 0));
+  }
 
   const std::shared_ptr<Context> context_;
   const CallEnd end_;

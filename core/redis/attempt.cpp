@@ -146,7 +146,12 @@ void Attempt::answered(const Reply &reply) {
     instance_.link.durable().send(*new ReplicaWait(*this, token));
     return;
   }
-  if (request_ != nullptr) instance_.waiting.answered(*request_, *this, reply);
+  if (request_ != nullptr) {
+    instance_.waiting.answered(*request_, *this, reply);
+  } else if (registers && reply.at(0).text == "BUSY") {
+    const auto index = static_cast<size_t>(reply.at(2).integer - 1);
+    if (index < lock_keys_.size()) instance_.waiting.registered_for_nobody(lock_keys_[index]);
+  }
   delete this;
 }
 

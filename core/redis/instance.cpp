@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "runtime/once.hpp"
+
 namespace liblock {
 
 // Gives keys back; when the server does not confirm it, the cleaner goes on.
@@ -242,13 +244,13 @@ void Instance::CloseTimer::fire(Nanos) {
 void Instance::closing_goes_on() {
   if (closed_ == nullptr) return;
   if (!close_overdue_ && (releases_open_ != 0 || !cleaner.empty())) return;
-  const std::shared_ptr<Instance> kept = shared_from_this();
-  const std::function<void()> closed = std::exchange(closed_, nullptr);
+  std::function<void()> closed = std::exchange(closed_, nullptr);
   runtime->cancel(close_timer_);
   link.stop();  // first: commands under way are told of their end, and must be there
   keeper.stop();
   cleaner.stop();
-  closed();
+  // Whoever is told may let go of everything at once, and this is still on the stack of a connection.
+  run_once(*runtime, [kept = shared_from_this(), closed = std::move(closed)] { closed(); });
 }
 
 }  // namespace liblock

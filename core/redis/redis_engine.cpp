@@ -5,30 +5,11 @@
 #include <unistd.h>
 
 #include "base/parking.hpp"
+#include "runtime/once.hpp"
 
 namespace liblock {
 
 namespace {
-
-// Runs once on the loop's thread and is gone.
-template <typename Body>
-class Once final : public LoopTask {
- public:
-  explicit Once(Body body) : body_(std::move(body)) {}
-  void run() override {
-    Body body = std::move(body_);
-    delete this;
-    body();
-  }
-
- private:
-  Body body_;
-};
-
-template <typename Body>
-void on_loop(Instance &instance, Body body) {
-  instance.runtime->run_on_loop(*new Once<Body>(std::move(body)));
-}
 
 // An ask that nobody waits for.
 class Forgotten final : public Ask {
@@ -119,7 +100,7 @@ void RedisEngine::submit(PendingCall &call, Owner &owner, std::span<const Bytes>
 
 void RedisEngine::cancel(PendingCall &call) {
   call.pin();
-  on_loop(*instance_, [this, &call] {
+  run_once(*instance_->runtime, [this, &call] {
     instance_->waiting.end(*static_cast<Request *>(call.engine_part), Status::CANCELED);
     call.unpin();
   });
@@ -136,7 +117,7 @@ Status RedisEngine::release(Handle h) {
 void RedisEngine::start(Ask &ask) {
   // Before its holds and waits are ended, so that what is granted later sees it.
   if (ask.what == Ask::What::CloseOwner) ask.owner->closed.store(true);
-  on_loop(*instance_, [instance = instance_, &ask] { instance->asking.start(ask); });
+  run_once(*instance_->runtime, [instance = instance_, &ask] { instance->asking.start(ask); });
 }
 
 void RedisEngine::stats(liblock_stats &stats) {
@@ -171,7 +152,7 @@ std::string RedisEngine::explain(Status status) const {
 
 void RedisEngine::close(bool leave, std::function<void()> closed) {
   unnamed_->closed.store(true);
-  on_loop(*instance_, [instance = instance_, leave, closed = std::move(closed)]() mutable {
+  run_once(*instance_->runtime, [instance = instance_, leave, closed = std::move(closed)]() mutable {
     instance->close(leave, std::move(closed));
   });
 }

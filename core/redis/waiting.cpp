@@ -181,6 +181,9 @@ void Waiting::grant_handle(AcquireRequest &request, const std::shared_ptr<Lease>
 void Waiting::succeed(AcquireRequest &request) {
   Grant &grant = request.grant;
   const HoldView seen = instance_.holds.view(grant.handle);
+  const Nanos left_least = request.params_.min_remaining;
+  if (left_least > 0 && seen.deadline != kNever && seen.deadline - instance_.clock.now() < left_least)
+    return finish(request, Status::TOO_LATE);
   grant.hold_count = seen.hold_count;
   grant.remaining =
       seen.deadline == kNever ? kNever : std::max<Nanos>(0, seen.deadline - instance_.clock.now());
@@ -318,13 +321,21 @@ void Waiting::end(AcquireRequest &request, Status status) {
 void Waiting::finish(AcquireRequest &request, Status status) {
   request.state_ = AcquireRequest::State::Over;
   instance_.runtime->cancel(request);
-  if (request.attempt_ != nullptr) std::exchange(request.attempt_, nullptr)->forget_request();
+  Attempt *const under_way = std::exchange(request.attempt_, nullptr);
+  if (under_way != nullptr) under_way->forget_request();
   if (request.extending_ != nullptr) *request.extending_ = nullptr;
   if (status != Status::OK && request.grant.handle != 0)
     instance_.release(std::exchange(request.grant.handle, 0), nullptr);
   all_.remove(&request);
   if (request.was_queued_) --instance_.counts.waiters;
   leave_queue(request, false);
+  // Behind the attempt, on the same connection: what it registered does not stay.
+  if (under_way != nullptr && std::exchange(under_way->registers, false)) {
+    for (const std::string &lock_key : under_way->lock_keys()) {
+      if (!instance_.is_closing && waiters_of(lock_key) == 0)
+        instance_.link.send(*new LeaveCall(instance_, lock_key));
+    }
+  }
   if (status == Status::TIMEOUT || status == Status::RETRIES_EXHAUSTED) ++instance_.counts.timeouts;
   if (status == Status::CANCELED) ++instance_.counts.canceled;
   Grant &grant = request.grant;
@@ -419,6 +430,15 @@ void Waiting::wake(const std::string &lock_key) {
     head.wake_missed_ = true;
   } else {
     ask(head);
+  }
+}
+
+void Waiting::registered_for_nobody(const std::string &lock_key) {
+  const auto found = queues_.find(lock_key);
+  if (found != queues_.end()) {
+    found->second.is_registered = true;
+  } else if (!instance_.is_closing) {
+    instance_.link.send(*new LeaveCall(instance_, lock_key));
   }
 }
 

@@ -94,6 +94,8 @@ class Waiting {
   void wake(const std::string &lock_key);
   // This instance has just freed it, and the server had nobody else to wake.
   void freed_by_us(const std::string &lock_key);
+  // The attempt of a request that has ended made this instance a waiter there.
+  void registered_for_nobody(const std::string &lock_key);
   void dequeue(const std::string &lock_key);
   // On a new connection, and when messages come again: what was sent in between was missed.
   void wake_all();

@@ -43,7 +43,10 @@ struct request {
 
 static struct context contexts[CONTEXTS_MAX];
 static atomic_int context_count;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of the output, and of contexts being added */
+static pthread_mutex_t mutex =
+    PTHREAD_MUTEX_INITIALIZER; /* of the output, of contexts being added, and of `active` */
+static pthread_cond_t idle = PTHREAD_COND_INITIALIZER;
+static int active; /* requests that are being performed */
 
 static void answer(const struct request *request, liblock_status status, const char *format, ...) {
   char text[8192];
@@ -121,8 +124,7 @@ static void perform_open(const struct request *request) {
   liblock_context_options options;
   liblock_context_options_init(&options, sizeof options);
   const struct word *prefix = option(request, "prefix");
-  if (prefix)
-    options.prefix = strcpy(malloc(prefix->size + 1), prefix->text), options.prefix_size = prefix->size;
+  if (prefix) options.prefix = strdup(prefix->text), options.prefix_size = prefix->size;
   options.connect_timeout_ms = number_option(request, "connect_timeout_ms", LIBLOCK_DEFAULT);
   options.command_timeout_ms = number_option(request, "command_timeout_ms", LIBLOCK_DEFAULT);
   options.alive_ms = number_option(request, "alive_ms", LIBLOCK_DEFAULT);
@@ -385,6 +387,9 @@ static void *perform(void *argument) {
     }
   }
   if (!is_pending) forget(request);
+  pthread_mutex_lock(&mutex);
+  if (--active == 0) pthread_cond_signal(&idle);
+  pthread_mutex_unlock(&mutex);
   return NULL;
 }
 
@@ -410,11 +415,17 @@ int main(void) {
   while (getline(&line, &room, stdin) > 0) {
     line[strcspn(line, "\n")] = '\0';
     pthread_t thread;
+    pthread_mutex_lock(&mutex);
+    active++;
+    pthread_mutex_unlock(&mutex);
     if (pthread_create(&thread, &small, perform, read_request(strdup(line))) != 0) return 3;
   }
   free(line);
+  for (int i = 0; i < context_count; i++) liblock_close(contexts[i].context);
+  pthread_mutex_lock(&mutex);
+  while (active > 0) pthread_cond_wait(&idle, &mutex);
+  pthread_mutex_unlock(&mutex);
   for (int i = 0; i < context_count; i++) {
-    liblock_close(contexts[i].context);
     liblock_owner_free(contexts[i].owner);
     liblock_context_free(contexts[i].context);
   }
