@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * The shortest useful program: one lock, its fencing token, and the way back.
+ * The shortest useful program: one lock, its fencing token, and the way back. Which locks it meets there is the url's
+ * business: "local:hello" (the default), "redis://localhost/0", "unix:///run/redis.sock" …
  */
 #include <liblock/liblock.h>
 #include <stdio.h>
 
-int main(void) {
+int main(int count, char **words) {
+  const char *url = count > 1 ? words[1] : "local:hello";
   liblock_context *context;
   liblock_result result = LIBLOCK_RESULT_INIT;
-  if (liblock_open("local:hello", NULL, &context, &result) != LIBLOCK_OK) {
+  if (liblock_open(url, NULL, &context, &result) != LIBLOCK_OK) {
     fprintf(stderr, "open: %s\n", result.message);
     return 1;
   }

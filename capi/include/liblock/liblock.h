@@ -24,7 +24,8 @@
  *     CLOSED); `free` is the last call on an object, after which no thread may use it. Both accept NULL.
  *  8. Callbacks run on the library's callback thread, or on the caller's loop where one was given: exactly once, with
  *     no library lock held. What they are given is borrowed until they return. From inside one every call that could
- *     wait (an acquire whose wait_ms is not 0, wait_…, completions_next with a wait, close) returns WOULD_DEADLOCK.
+ *     wait (an acquire whose wait_ms is not 0, wait_…, completions_next with a wait, close, and on a context with a
+ *     server every call that asks it) returns WOULD_DEADLOCK; the _async twins do not.
  *  9. Nothing here needs a macro: each constant is an enumerator or a plain number that a foreign function interface
  *     can copy, and each INIT macro has a function beside it.
  */
@@ -344,11 +345,12 @@ typedef int64_t (*liblock_backoff_callback)(uint32_t attempt, void *user_data);
 typedef struct liblock_acquire_options {
   size_t struct_size;
   liblock_owner *owner;      /* NULL: the lock belongs to its handle alone; LIBLOCK_OWNER_THREAD; or an open owner */
-  int64_t ttl_ms;            /* 1 and more, TTL_AUTO, TTL_NONE; local default TTL_AUTO: no expiry */
+  int64_t ttl_ms;            /* 1 (servers: 20) and more, TTL_AUTO (default), TTL_NONE. TTL_AUTO: local no expiry,
+                              * servers 30,000 kept alive by renewal, the first lease at most 3,000 */
   int64_t wait_ms;           /* how long to wait; -1 = for ever (default); 0 = try once */
   int64_t retries;           /* retry intervals to wait through; -1 = no limit (default); 0 = try once */
-  int64_t retry_interval_ms; /* local 10; while queued an elapsed interval counts as a retry and changes no place */
-  int64_t retry_jitter_ms;   /* 0..this is added at random; local default: as much as retry_interval_ms */
+  int64_t retry_interval_ms; /* local 10, servers 1,000; while queued an elapsed interval counts as a retry */
+  int64_t retry_jitter_ms;   /* 0..this is added at random; default: local as much as the interval, servers 20 % */
   int32_t backoff;           /* FIXED: interval; LINEAR: interval + n * step; EXPONENTIAL: interval * base ^ n */
   int32_t backoff_base;      /* EXPONENTIAL; 2 (default) to 1,000 */
   int64_t backoff_step_ms;   /* LINEAR; default: as much as retry_interval_ms */
@@ -422,8 +424,9 @@ LIBLOCK_API liblock_status liblock_cancel(liblock_context *context, liblock_requ
 
 /* --------------------------------------------------------------------------------------------- the lock --- */
 
-/* Gives a lock back; the next waiter has it when this returns. Returns [OK, LOST: the lease had ended or the lock was
- * taken away, nobody else is touched, NOT_HELD: released before, INVALID_HANDLE]. LOST is answered once per handle;
+/* Gives a lock back; the next waiter has it, or has been woken, when this returns. Returns [OK, LOST: the lease had
+ * ended or the lock was taken away, nobody else is touched, NOT_HELD: released before, IN_DOUBT: no answer of the
+ * server, it goes on in the background until its end is an event, INVALID_HANDLE]. LOST is answered once per handle;
  * afterwards NOT_HELD. Since 0.1. */
 LIBLOCK_API liblock_status liblock_release(liblock_context *context, liblock_lock lock, liblock_result *result);
 /* Gives back keys of a named owner, each once, also a part of a multi-key lock; of several handles on one key the
