@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// The small pure parts: error texts, names and records on the server, its clock, commands as bytes.
+#include "redis/command.hpp"
+#include "redis/keyspace.hpp"
+#include "redis/server_clock.hpp"
+#include "redis/server_error.hpp"
+#include "support/unit.hpp"
+
+using namespace liblock;
+
+UNIT_TEST(error_texts_are_told_apart_by_their_code) {
+  EXPECT(classify_error("WRONGTYPE Operation against a key").status == Status::WRONG_TYPE);
+  EXPECT(classify_error("READONLY You can't write").wrong_server);
+  EXPECT(classify_error("NOSCRIPT No matching script").no_script);
+  EXPECT(classify_error("NOPERM this user").status == Status::AUTH);
+  EXPECT(classify_error("WRONGPASS invalid").status == Status::AUTH);
+  EXPECT(classify_error("LOADING Redis is loading").passes);
+  EXPECT(classify_error("OOM command not allowed").passes);
+  EXPECT(classify_error("MOVED 1 127.0.0.1:1").status == Status::UNSUPPORTED);
+  EXPECT(classify_error("ERR max number of clients reached").status == Status::CONNECT);
+  EXPECT(classify_error("ERR whatever").status == Status::SERVER && !classify_error("ERR whatever").passes);
+  EXPECT(classify_error("").status == Status::SERVER);
+}
+
+UNIT_TEST(errors_that_redis_6_wraps_are_found_inside) {
+  const auto wrapped = [](const char *text) {
+    return classify_error("ERR Error running script (call to f_0123): @user_script:4: " + std::string(text))
+        .status;
+  };
+  EXPECT(wrapped("WRONGTYPE Operation against a key") == Status::WRONG_TYPE);
+  EXPECT(wrapped("-READONLY You can't write against a read only replica.") == Status::READ_ONLY);
+  EXPECT(wrapped("-OOM command not allowed when used memory > 'maxmemory'.") == Status::SERVER);
+}
+
+UNIT_TEST(what_a_server_says_is_shown_printable_and_cut) {
+  EXPECT(shown("a\r\nb\x1b[31m\\") == "a\\x0d\\x0ab\\x1b[31m\\x5c");
+  EXPECT(shown(std::string(1'000, 'x')).size() < 210);
+}
+
+UNIT_TEST(side_keys_are_different_for_different_keys) {
+  const std::string keys[] = {"a", "{a}", "a}", "{a", "a}b", "", "ll1:f:{a}"};
+  for (const std::string &one : keys) {
+    for (const std::string &other : keys) {
+      const bool same =
+          Keyspace::side_key(Keyspace::Side::Fence, one) == Keyspace::side_key(Keyspace::Side::Fence, other);
+      EXPECT(same == (one == other));
+    }
+    EXPECT(Keyspace::side_key(Keyspace::Side::Fence, one) !=
+           Keyspace::side_key(Keyspace::Side::Waiters, one));
+  }
+}
+
+UNIT_TEST(lock_keys_that_look_like_side_keys_are_reserved) {
+  EXPECT(Keyspace("").is_reserved("ll1:x") && Keyspace("ll").is_reserved("1:x") &&
+         Keyspace("ll1:").is_reserved("x"));
+  EXPECT(!Keyspace("liblock:").is_reserved("ll1:x") && !Keyspace("").is_reserved("ll1") &&
+         !Keyspace("").is_reserved("x"));
+  Bytes key;
+  EXPECT(Keyspace("p:").key_of("p:k", key) && key == "k");
+  EXPECT(!Keyspace("p:").key_of("q:k", key) && !Keyspace("p:").key_of("p:", key) &&
+         !Keyspace("").key_of("ll1:f:{k}", key));
+}
+
+UNIT_TEST(records_say_who_holds_and_foreign_strings_do_not) {
+  const std::string id(32, 'a');
+  ServerRecord record;
+  const std::string text =
+      "ll1|" + id + "|00000001|123|" + escape_field("in/1/a|b%\n") + "|in|value|with|bars";
+  EXPECT(parse_record(text, record));
+  EXPECT(record.id == id && record.token == 123 && record.owner == "in/1/a|b%\n" && record.instance == "in");
+  EXPECT(record.value == "value|with|bars");
+  for (const std::string foreign :
+       {std::string("somebody"), std::string(), std::string("ll1|short|00000001|1|o|i|"),
+        "ll1|" + id + "|00000001|x|o|i|v", "ll1|" + id + "|1|1|o|i|v", "ll1|" + id})
+    EXPECT(!parse_record(foreign, record));
+}
+
+UNIT_TEST(the_servers_clock_is_never_thought_to_be_ahead) {
+  ServerClock clock;
+  EXPECT(clock.not_after(5'000, 1'000) == 1);   // not known: will be refused, and told
+  clock.observe(1'000'000, 10 * kMillisecond);  // read up to 10 ms ago
+  EXPECT(clock.not_after(10 * kMillisecond, 0) == 1'000'000);
+  clock.observe(1'005'000, 12 * kMillisecond);  // a quicker answer is the better one
+  EXPECT(clock.not_after(12 * kMillisecond, 0) == 1'005'000);
+  clock.observe(1'005'500, 20 * kMillisecond);  // a slower one is not
+  EXPECT(clock.not_after(20 * kMillisecond, 0) == 1'013'000);
+  clock.observe(500, 21 * kMillisecond);
+  EXPECT(clock.not_after(21 * kMillisecond, 0) == 1'014'000);
+  ServerClock stepped;
+  stepped.observe(100'000'000, kMillisecond);
+  stepped.observe(1'000'000, 2 * kMillisecond);  // set back by far: believed at once
+  EXPECT(stepped.not_after(2 * kMillisecond, 3 * kMillisecond) == 1'003'000);
+}
+
+namespace {
+
+struct Call final : ScriptCall {
+  void replied(const Reply &) override {}
+  void failed(const Failure &) override {}
+};
+
+}  // namespace
+
+UNIT_TEST(a_script_call_is_sent_by_its_digest_and_once_with_its_body) {
+  const Script script{"name", "digest", "body"};
+  Call call;
+  call.begin(script);
+  call.key("k\r\n");
+  call.argument(int64_t{-5});
+  std::string wire;
+  call.encode(wire);
+  EXPECT(wire == "*5\r\n$7\r\nEVALSHA\r\n$6\r\ndigest\r\n$1\r\n1\r\n$3\r\nk\r\n\r\n$2\r\n-5\r\n");
+  call.use_body();
+  wire.clear();
+  call.encode(wire);
+  EXPECT(wire == "*5\r\n$4\r\nEVAL\r\n$4\r\nbody\r\n$1\r\n1\r\n$3\r\nk\r\n\r\n$2\r\n-5\r\n");
+}
+
+UNIT_MAIN("server words", cmocka_unit_test(error_texts_are_told_apart_by_their_code),
+          cmocka_unit_test(errors_that_redis_6_wraps_are_found_inside),
+          cmocka_unit_test(what_a_server_says_is_shown_printable_and_cut),
+          cmocka_unit_test(side_keys_are_different_for_different_keys),
+          cmocka_unit_test(lock_keys_that_look_like_side_keys_are_reserved),
+          cmocka_unit_test(records_say_who_holds_and_foreign_strings_do_not),
+          cmocka_unit_test(the_servers_clock_is_never_thought_to_be_ahead),
+          cmocka_unit_test(a_script_call_is_sent_by_its_digest_and_once_with_its_body))
