@@ -14,6 +14,7 @@ scratch_compile() { # COMPILER ARGUMENTS…: can it build an empty program?
 compiles_cpp20() { command -v gcc >/dev/null && scratch_compile g++; }
 clang_links() { command -v clang >/dev/null && scratch_compile clang++; }
 clang_has_tsan() { scratch_compile clang++ -fsanitize=thread; }
+python_has_venv() { python3 -c "import venv, ensurepip" 2>/dev/null; }
 ruby_has_ffi() { command -v ruby >/dev/null && ruby -e 'require "ffi"' >/dev/null 2>&1; }
 meson_is_new_enough() {
   command -v meson >/dev/null || return 1

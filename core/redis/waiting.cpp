@@ -236,7 +236,18 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
     const int64_t place = std::clamp<int64_t>(reply.at(5).integer, 0, 100);
     at_time = std::min(at_time, now + nanos_from_ms(pttl + 1 + place * 5));
   }
+  if (reply.at(6).integer == 1) at_time = std::min(at_time, now + foreign_poll(request, pttl));
   park(request, at_time);
+}
+
+// A foreign client wakes nobody: its lock is looked at soon, and then less and less often; often again when another
+// one has it, which its lease tells.
+Nanos Waiting::foreign_poll(AcquireRequest &request, int64_t pttl) {
+  constexpr int64_t kFirstMs = 2, kMostMs = 100;
+  if (pttl > request.foreign_pttl_) request.foreign_polls_ = 0;
+  request.foreign_pttl_ = pttl;
+  const int64_t most = std::min(kMostMs, kFirstMs << std::min<uint32_t>(request.foreign_polls_++, 8));
+  return kMillisecond + instance_.random.up_to(nanos_from_ms(most) - kMillisecond);
 }
 
 void Waiting::late(AcquireRequest &request) {

@@ -66,6 +66,8 @@ class AcquireRequest : public LoopTask, public Timer {
   Nanos try_at_ = kNever;  // the head's next attempt
   int64_t since_us_ = 0;   // by the server's clock: waiting there since
   int64_t sort_key_ = 0;
+  int64_t foreign_pttl_ = INT64_MIN;             // of the foreign holder that the last attempt met
+  uint32_t foreign_polls_ = 0;                   // that met the same one
   Status trouble_ = Status::OK;                  // why the last attempt could not be made
   std::shared_ptr<AcquireRequest *> extending_;  // set while leases that it reenters are set anew
   bool wake_missed_ = false;                     // a wake-up came while its attempt was under way
@@ -125,6 +127,7 @@ class Waiting {
   void troubled(AcquireRequest &request, const Failure &failure);
   bool begins_to_wait(AcquireRequest &request);
   Nanos next_poll(AcquireRequest &request, Nanos now);
+  Nanos foreign_poll(AcquireRequest &request, int64_t pttl);
   void park(AcquireRequest &request, Nanos try_at);
   void arm(AcquireRequest &request);
   Status ending_of(const AcquireRequest &request, Status usual) const;

@@ -4,8 +4,8 @@
 -- ARGV: 1 attempt id | 2 owner | 3 instance | 4 ttl_ms, 0 = none | 5 not_after | 6 least token |
 --   7 tokens to reserve | 8 0 = do not wait, 1 = wait from now on, else since when | 9 alive_ms |
 --   10 on a grant: leave or stay among the waiters, or none | 11 value | 12 names and values of metadata …
--- Returns: OK, now, token | BUSY, now, index of the key, PTTL of its holder, since when, place | LATE, now |
---   an error
+-- Returns: OK, now, token | BUSY, now, index of the key, PTTL of its holder, since when, place, 1 = held by
+--   a foreign client | LATE, now | an error
 -- Uses: clock
 local now = server_now()
 if now > tonumber(ARGV[5]) then return {'LATE', now} end
@@ -24,7 +24,8 @@ for i = 1, #KEYS, 4 do
       redis.call('PEXPIRE', KEYS[i + 2], ARGV[9])
       place = redis.call('ZRANK', KEYS[i + 2], ARGV[3])
     end
-    return {'BUSY', now, (i + 3) / 4, redis.call('PTTL', KEYS[i]), since, place}
+    local foreign = string.sub(held, 1, 4) ~= 'll1|' and 1 or 0
+    return {'BUSY', now, (i + 3) / 4, redis.call('PTTL', KEYS[i]), since, place, foreign}
   end
 end
 local token = math.max(now, tonumber(ARGV[6]))

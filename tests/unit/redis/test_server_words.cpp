@@ -69,7 +69,7 @@ UNIT_TEST(records_say_who_holds_and_foreign_strings_do_not) {
   EXPECT(parse_record(text, record));
   EXPECT(record.id == id && record.token == 123 && record.owner == "in/1/a|b%\n" && record.instance == "in");
   EXPECT(record.value == "value|with|bars");
-  for (const std::string foreign :
+  for (const std::string &foreign :
        {std::string("somebody"), std::string(), std::string("ll1|short|00000001|1|o|i|"),
         "ll1|" + id + "|00000001|x|o|i|v", "ll1|" + id + "|1|1|o|i|v", "ll1|" + id})
     EXPECT(!parse_record(foreign, record));

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""liblock and foreign Redis lock clients exclude each other on one key: each foreign client against one and against
+four liblock processes, on a counter file that only the lock protects. Nobody may be inside with somebody else, no
+update may be lost, and both sides must get on. Usage: run.py CONTENDER SECTIONS NAME=COMMAND… Prints TAP."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+from harness import Server, die_with_parent  # noqa: E402
+
+SECONDS = 150
+
+
+def contend(server, parties, sections):
+    """parties: name -> command. Each does so many sections. What went wrong, and what the logs say."""
+    with tempfile.TemporaryDirectory(prefix="liblock-") as folder:
+        directory = pathlib.Path(folder)
+        (directory / "counter").write_text("0\n")
+        running = {}
+        for name, (command, count) in parties.items():
+            words = [*command, "127.0.0.1", str(server.port), "interop-key", str(count), folder, name]
+            running[name] = subprocess.Popen(words, preexec_fn=die_with_parent)
+        time.sleep(0.7)  # everybody is there
+        (directory / "start").touch()
+        until = time.monotonic() + SECONDS
+        wrong = []
+        for name, process in running.items():
+            try:
+                if process.wait(max(0.1, until - time.monotonic())) != 0:
+                    wrong.append(f"{name} ended with status {process.returncode}")
+            except subprocess.TimeoutExpired:
+                wrong.append(f"{name} did not end within {SECONDS} s")
+        for process in running.values():
+            process.kill()
+            process.wait()
+        total = sum(count for _, count in parties.values())
+        counter = int((directory / "counter").read_text() or 0)
+        if counter != total:
+            wrong.append(f"the counter is {counter}, not {total}")
+        written = {name: directory / f"{name}.log" for name in parties}
+        logs = {name: [tuple(map(int, line.split()[1:])) for line in log.read_text().splitlines()]
+                for name, log in written.items() if log.exists()}
+    spans = sorted((begin, end) for log in logs.values() for begin, end in log)
+    overlaps = sum(1 for (_, end), (begin, _) in zip(spans, spans[1:]) if begin < end)
+    if overlaps:
+        wrong.append(f"{overlaps} sections overlap")
+    return wrong, logs
+
+
+def progress(logs, foreign):
+    """How many sections each side had while both were at it, and for how long that was."""
+    sides = {True: [], False: []}
+    for name, log in logs.items():
+        sides[name == foreign] += log
+    if not sides[True] or not sides[False]:
+        return 0, 0
+    begin = max(min(b for b, _ in s) for s in sides.values())
+    end = min(max(e for _, e in s) for s in sides.values())
+    return tuple(sum(1 for b, e in sides[side] if begin <= b and e <= end) for side in (True, False))
+
+
+def main():
+    liblock, sections = [sys.argv[1]], int(sys.argv[2])
+    foreign = dict(word.split("=", 1) for word in sys.argv[3:])
+    here = pathlib.Path(__file__).resolve().parent
+    number = failed = 0
+
+    def tell(holds, name, figures):
+        nonlocal number, failed
+        number += 1
+        failed += not holds
+        print(f"{'ok' if holds else 'not ok'} {number} - {name} # {figures}", flush=True)
+
+    with Server() as server:
+        bare = [sys.executable, str(here / "contender.py")]
+        wrong, _ = contend(server, {"nobody1": (bare, 300), "nobody2": (bare, 300)}, 300)
+        tell(bool(wrong), "contenders that do not lock are found out", "; ".join(wrong)[:100])
+        for name, command in foreign.items():
+            for processes in (1, 4):
+                parties = {f"liblock{i}": (liblock, sections // processes) for i in range(processes)}
+                parties[name] = (command.split(), sections)
+                began = time.monotonic()
+                wrong, logs = contend(server, parties, sections)
+                theirs, ours = progress(logs, name)
+                figures = f"{time.monotonic() - began:.1f} s, while both were at it {theirs} theirs, {ours} ours"
+                tell(not wrong, f"{name} and {processes} of liblock exclude each other", "; ".join(wrong) or figures)
+                tell(theirs > 0 and ours > 0, f"{name} and {processes} of liblock both get on", figures)
+    print(f"1..{number}")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
