@@ -129,10 +129,11 @@ void Instance::release(Handle handle, Released done) {
 
 void Instance::release_part(HeldLock &lock, size_t index, Released done) {
   const HeldLock::Part part = lock.parts[index];
-  reentry.forget(*lock.owner, lock.handle, part);
+  const Handle handle = lock.handle;
+  reentry.forget(*lock.owner, handle, part);
   if (lock.parts.size() == 1) {
-    const std::vector<HeldLock::Part> free = holds.remove(lock.handle);
-    asking.lock_is_gone(lock.handle, Status::NOT_HELD);
+    const std::vector<HeldLock::Part> free = holds.remove(handle);  // the end of the lock
+    asking.lock_is_gone(handle, Status::NOT_HELD);
     if (free.empty()) return done(Status::OK, "");
     return send_release(free, 0, 0, std::move(done));
   }
