@@ -418,7 +418,13 @@ int main(void) {
     pthread_mutex_lock(&mutex);
     active++;
     pthread_mutex_unlock(&mutex);
-    if (pthread_create(&thread, &small, perform, read_request(strdup(line))) != 0) return 3;
+    struct request *request = read_request(strdup(line));
+    /* A machine that is busy with sanitized processes may be short of threads for a moment. */
+    int tries = 0;
+    while (pthread_create(&thread, &small, perform, request) != 0) {
+      if (++tries == 500) return 3;
+      usleep(10000);
+    }
   }
   free(line);
   for (int i = 0; i < context_count; i++) liblock_close(contexts[i].context);

@@ -200,8 +200,11 @@ class Agent:
             number = str(id(reply))
             self.replies[number] = reply
             words = [verb, *map(percent, arguments), *(f"{k}={percent(v)}" for k, v in options.items())]
-            self.process.stdin.write(f"{number} {' '.join(words)}\n".encode())
-            self.process.stdin.flush()
+            try:
+                self.process.stdin.write(f"{number} {' '.join(words)}\n".encode())
+                self.process.stdin.flush()
+            except OSError as error:
+                raise AssertionError(f"the agent has ended with status {self.process.wait(10)}") from error
         return reply
 
     def __call__(self, verb, *arguments, **options):
