@@ -42,8 +42,8 @@ liblock_status liblock_release(liblock_context *context, liblock_lock lock, libl
   const liblock_status status = guarded([&] {
     const Status open = usable(context);
     if (open != Status::OK) return open;
-    Engine &engine = context->rep->engine();
-    return engine.talks_to_server() ? release_on_server(*context->rep, lock, message) : engine.release(lock);
+    const bool has_server = context->rep->options().kind.has_server;
+    return has_server ? release_on_server(*context->rep, lock, message) : context->rep->engine().release(lock);
   });
   if (result != nullptr) {
     Outcome outcome;
