@@ -342,6 +342,23 @@ static void perform_fork(const struct request *request, liblock_context *context
   answer(request, LIBLOCK_OK, "child=%d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
+static void perform_list(const struct request *request, liblock_context *context) {
+  liblock_list_options options;
+  liblock_list_options_init(&options, sizeof options);
+  const struct word *prefix = option(request, "key_prefix");
+  if (prefix) options.key_prefix = prefix->text, options.key_prefix_size = prefix->size;
+  liblock_cursor *cursor;
+  liblock_status status = liblock_list_locks(context, &options, &cursor, NULL);
+  liblock_info *info = NULL;
+  long count = 0;
+  while (status == LIBLOCK_OK && (status = liblock_cursor_next(cursor, &info)) == LIBLOCK_OK && info) {
+    count++;
+    liblock_info_free(info);
+  }
+  liblock_cursor_free(cursor);
+  answer(request, status, "count=%ld", count);
+}
+
 static bool perform_on_context(struct request *request, struct context *context) {
   const char *verb = request->words[0].text;
   liblock_result result = LIBLOCK_RESULT_INIT;
@@ -359,6 +376,12 @@ static bool perform_on_context(struct request *request, struct context *context)
     perform_fork(request, context->context, strtoull(request->words[2].text, NULL, 10));
   } else if (strcmp(verb, "export") == 0) {
     perform_export(request, context->context);
+  } else if (strcmp(verb, "list") == 0) {
+    perform_list(request, context->context);
+  } else if (strcmp(verb, "clear") == 0) {
+    uint64_t cleared = 0;
+    const liblock_status status = liblock_clear(context->context, &cleared, &result);
+    answer(request, status, "count=%llu message=%s", (unsigned long long)cleared, result.message);
   } else if (strcmp(verb, "inspect") == 0) {
     perform_inspect(request, context->context);
   } else if (strcmp(verb, "async") == 0) {

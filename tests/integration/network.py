@@ -272,9 +272,9 @@ LOCKING = ("~liblock:*", "~ll1:*", "&ll1:*", "-@all", "+evalsha", "+eval", "+get
            "+zpopmin", "+publish", "+subscribe", "+ping", "+info", "+select", "+client|setname", "+wait")
 
 
-def user_with(server, *rules):
-    server.call("ACL", "SETUSER", "lk", "reset", "on", ">pw", *rules)
-    return f"redis://lk:pw@127.0.0.1:{server.port}/1"
+def user_with(server, *rules, name="lk"):
+    server.call("ACL", "SETUSER", name, "reset", "on", ">pw", *rules)
+    return f"redis://{name}:pw@127.0.0.1:{server.port}/1"
 
 
 @test
@@ -295,6 +295,22 @@ def the_recipe_for_locking_allows_every_call_but_scanning():
         status(agent("many", "c", "a1,a2"), "OK")
         refused = server.call("ACL", "LOG")
         same(refused, [])
+
+
+@test
+def the_recipe_for_administration_lists_and_clears_page_after_page():
+    with Server() as server, Agent() as agent:
+        opened(agent, user_with(server, *LOCKING), name="c")
+        opened(agent, user_with(server, *LOCKING, "+scan", name="boss"), name="admin")
+        held = [agent.ask("acquire", "c", f"page-{i}", ttl_ms=60000) for i in range(700)]
+        locks = [status(reply.result(), "OK").lock for reply in held]
+        status(agent("list", "c"), "AUTH")
+        same(status(agent("list", "admin"), "OK").count, 700)
+        same(agent("list", "admin", key_prefix="page-69").count, 11)
+        same(status(agent("clear", "admin"), "OK").count, 700)
+        same(agent("list", "admin").count, 0)
+        status(agent("verify", "c", locks[0]), "LOST")
+        same(server.call("ACL", "LOG", "RESET"), b"OK")
 
 
 @test
