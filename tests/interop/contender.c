@@ -22,6 +22,11 @@ static void fail(const char *what) {
   exit(1);
 }
 
+static void pause_as(const char *name) {
+  const char *ms = getenv(name);
+  if (ms) usleep((useconds_t)strtoul(ms, NULL, 10) * 1000);
+}
+
 static void section(const char *counter, const char *marker, FILE *log) {
   const long long begin = now_ns();
   const int inside = open(marker, O_CREAT | O_EXCL | O_WRONLY, 0600);
@@ -34,6 +39,7 @@ static void section(const char *counter, const char *marker, FILE *log) {
   fprintf(file, "%ld\n", value + 1);
   fclose(file);
   unlink(marker);
+  pause_as("INTEROP_HOLD_MS");
   fprintf(log, "liblock %lld %lld\n", begin, now_ns());
 }
 
@@ -56,9 +62,11 @@ int main(int count, char **words) {
   const long sections = strtol(words[4], NULL, 10);
   for (long i = 0; i < sections; i++) {
     liblock_lock lock;
-    if (liblock_acquire(context, words[3], strlen(words[3]), NULL, &lock, &result) != LIBLOCK_OK) fail(result.message);
+    if (liblock_acquire(context, words[3], strlen(words[3]), NULL, &lock, &result) != LIBLOCK_OK)
+      fail(result.message);
     section(counter, marker, log);
     if (liblock_release(context, lock, &result) != LIBLOCK_OK) fail(result.message);
+    pause_as("INTEROP_PAUSE_MS");
   }
   fclose(log);
   liblock_context_free(context);
