@@ -5,8 +5,8 @@
 Method: for each library two processes of it contend for one key (the contenders of tests/interop), each holding it for
 5 ms and pausing for 2 ms after a release, so that the other one has been waiting for 3 ms by then. Both log when they
 had the lock and when they began to release it, by the monotonic clock. A hand-over is the time from that to the other
-one's having it. All libraries in one run, one after the other, ROUNDS times; medians over the rounds. redis-py and redsync poll every millisecond, which
-no program could afford by the hundred; liblock polls once a second and is told.
+one's having it. All libraries in one run, one after the other, ROUNDS times; medians over the rounds. redis-py and
+redsync poll every millisecond, which no program could afford by the hundred; liblock polls once a second and is told.
 
 Usage: handover.py [--rounds N] (after ./dev test quick interop, which builds and installs the contenders)
 """
