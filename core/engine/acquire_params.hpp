@@ -49,6 +49,11 @@ struct AcquireParams {
   // Threads of this context that wait in the engine; counted before a waiter can be seen by others.
   std::atomic<uint64_t> *threads_waiting = nullptr;
 
+  // Waiters are served by rising sort keys; the ticket, in microseconds, is when this one began to wait.
+  int64_t sort_key(int64_t ticket) const {
+    if (order == LIBLOCK_ORDER_LIFO) return -ticket;
+    return order == LIBLOCK_ORDER_PRIORITY ? ticket - priority * (age_step / 1'000) : ticket;
+  }
   bool tries_once() const { return wait == 0 || retry.retries_max == 0; }
   // Something must be remembered beyond what the entry of a key has room for.
   bool needs_record() const {

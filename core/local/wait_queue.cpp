@@ -7,21 +7,6 @@
 
 namespace liblock {
 
-namespace {
-
-int64_t sort_key_of(const AcquireParams &params, int64_t ticket) {
-  switch (params.order) {
-    case LIBLOCK_ORDER_LIFO:
-      return -ticket;
-    case LIBLOCK_ORDER_PRIORITY:
-      return ticket - params.priority * (params.age_step / 1'000);
-    default:
-      return ticket;
-  }
-}
-
-}  // namespace
-
 WaitQueue::Waiters &WaitQueue::list_of(const Waiter &waiter) {
   if (waiter.kind != Waiter::Kind::Lock) return watchers;
   return waiter.params->order == LIBLOCK_ORDER_ANY ? any : strict;
@@ -35,7 +20,7 @@ size_t WaitQueue::enqueue(Waiter &waiter, Nanos now) {
     return list.size() - 1;
   }
   ticket_last_ = std::max(ticket_last_, now / 1'000);  // microseconds: room for every priority and age step
-  waiter.sort_key = sort_key_of(*waiter.params, ticket_last_);
+  waiter.sort_key = waiter.params->sort_key(ticket_last_);
   const bool before_equals = waiter.params->order == LIBLOCK_ORDER_LIFO;
   const auto goes_before = [&](const Waiter &other) {
     return waiter.sort_key < other.sort_key || (before_equals && waiter.sort_key == other.sort_key);

@@ -12,18 +12,6 @@ namespace liblock {
 
 namespace {
 
-int64_t sort_key_of(const AcquireParams &params, Nanos now) {
-  const int64_t ticket = now / 1'000;
-  switch (params.order) {
-    case LIBLOCK_ORDER_LIFO:
-      return -ticket;
-    case LIBLOCK_ORDER_PRIORITY:
-      return ticket - params.priority * (params.age_step / 1'000);
-    default:
-      return ticket;
-  }
-}
-
 // Tells the server that this instance waits no more. Nobody waits for its answer.
 class LeaveCall final : public ServerCall {
  public:
@@ -388,7 +376,7 @@ void Waiting::join_queue(AcquireRequest &request, size_t key) {
   KeyQueue &queue = queues_[request.keys_[key]];
   request.queued_at_ = key;
   request.in_queue_ = true;
-  if (request.sort_key_ == 0) request.sort_key_ = sort_key_of(request.params_, instance_.runtime->now());
+  if (request.sort_key_ == 0) request.sort_key_ = request.params_.sort_key(instance_.runtime->now() / 1'000);
   AcquireRequest *before = nullptr;
   for (AcquireRequest *other = queue.waiters.back(); other != nullptr;
        other = KeyQueue::Waiters::prev(other)) {

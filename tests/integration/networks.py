@@ -132,13 +132,12 @@ def reset(connection):
     connection.close()
 
 
-class Rubbish:
-    """A server that answers whatever it is asked with the same bytes."""
+class Imposter:
+    """Listens on a port and talks to each client in a thread."""
 
-    def __init__(self, answer):
+    def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.answer = answer
         threading.Thread(target=self.serve, daemon=True).start()
 
     @property
@@ -151,12 +150,11 @@ class Rubbish:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self.talk, args=(client,), daemon=True).start()
+            threading.Thread(target=self.receive, args=(client,), daemon=True).start()
 
-    def talk(self, client):
+    def receive(self, client):
         with contextlib.suppress(OSError), client:
-            while client.recv(65536):
-                client.sendall(self.answer)
+            self.talk(client)
 
     def __enter__(self):
         return self
@@ -165,39 +163,30 @@ class Rubbish:
         self.listener.close()
 
 
-class Pretender:
-    """A server that keeps no locks: it answers each command by its name, scripts with the given bytes."""
+class Rubbish(Imposter):
+    """Answers whatever it is asked with the same bytes."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        super().__init__()
+
+    def talk(self, client):
+        while client.recv(65536):
+            client.sendall(self.answer)
+
+
+class Pretender(Imposter):
+    """Keeps no locks: it answers each command by its name, scripts with the given bytes."""
 
     def __init__(self, to_scripts):
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
         self.to_scripts = to_scripts
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    @property
-    def url(self):
-        return f"redis://127.0.0.1:{self.port}/0"
-
-    def serve(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.talk, args=(client,), daemon=True).start()
+        super().__init__()
 
     def talk(self, client):
         answers = {b"INFO": b"$0\r\n\r\n", b"CLIENT": b"+OK\r\n", b"EVALSHA": self.to_scripts, b"EVAL": self.to_scripts}
         now = time.time()
         answers[b"TIME"] = encode(int(now), int(now % 1 * 1e6))
-        with contextlib.suppress(OSError), client:
-            stream = client.makefile("rb")
-            while True:
-                words = read_reply(stream)
-                client.sendall(answers.get(words[0].upper(), b"+OK\r\n"))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.listener.close()
+        stream = client.makefile("rb")
+        while True:
+            words = read_reply(stream)
+            client.sendall(answers.get(words[0].upper(), b"+OK\r\n"))
