@@ -76,10 +76,10 @@ struct Grant {
   uint32_t attempts = 1;
   uint32_t flags = 0;
   uint32_t hold_count = 0;
+  uint32_t replicas = 0;  // here it takes no room of its own: a hand-off fetches few lines
   Nanos remaining = kNever;
   int64_t queue_position = -1;
   int64_t queue_length = -1;
-  uint32_t replicas = 0;
   Nanos waited = 0;
   bool counted_as_waiting = false;  // in threads_waiting; who gets the grant takes it out again
 };
