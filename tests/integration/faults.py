@@ -108,6 +108,7 @@ def load_slowly(stage):
             return False
 
     assert eventually(loads)
+    assert eventually(lambda: stage.agent("ping", "c").status == "SERVER")  # it is connected again
 
 
 def stand_still(stage):
