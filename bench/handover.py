@@ -50,7 +50,7 @@ def hand_overs_us(server, command):
         (directory / "start").touch()
         if any(process.wait(120) != 0 for process in running):
             sys.exit("a contender failed")
-        sections = sorted((*map(int, line.split()[1:]), name) for name in names
+        sections = sorted((*map(int, line.split()[1:3]), name) for name in names
                           for line in (directory / f"{name}.log").read_text().splitlines())
     return [(after[0] - before[1]) / 1e3 for before, after in zip(sections, sections[1:]) if before[2] != after[2]]
 

@@ -13,10 +13,7 @@ Attempt::Attempt(Instance &instance, AcquireRequest &request, std::string id)
     : instance_(instance), request_(&request), id_(std::move(id)) {
   const AcquireParams &params = request.params_;
   for (const std::string &key : request.keys_) {
-    const bool reentered =
-        std::any_of(request.reentered_.begin(), request.reentered_.end(),
-                    [&](const HeldLock::Part &part) { return part.lease->keys[part.key].lock_key == key; });
-    if (!reentered) lock_keys_.push_back(key);
+    if (!request.reenters(key)) lock_keys_.push_back(key);
   }
   renews_ = params.renew;
   max_hold_ = params.max_hold;
@@ -88,12 +85,12 @@ void Attempt::encode_arguments(int64_t since_us) {
     key(Keyspace::side_key(Keyspace::Side::Waiters, lock_key));
     key(Keyspace::side_key(Keyspace::Side::Metadata, lock_key));
   }
+  const size_t fences = encode_raised();
   uint64_t token_least = 0;
   Bytes after_grant = "none";
   std::string owner = instance_.id;
   if (request_ != nullptr) {
-    for (const HeldLock::Part &part : request_->reentered_)
-      token_least = std::max(token_least, part.lease->token + 1);
+    for (const auto &lease : raised_) token_least = std::max(token_least, lease->token + 1);
     stays_registered = instance_.link.is_listening() && instance_.waiting.others_wait(*request_);
     const KeyQueue *queue = instance_.waiting.queue_of(*request_);
     after_grant = stays_registered ? "stay" : queue != nullptr && queue->is_registered ? "leave" : "none";
@@ -110,6 +107,7 @@ void Attempt::encode_arguments(int64_t since_us) {
   argument(instance_.options.alive / kMillisecond);
   argument(after_grant);
   argument(request_ != nullptr ? Bytes(request_->value_) : Bytes());
+  argument(static_cast<int64_t>(fences));
   if (request_ == nullptr) return;
   for (const auto &[name, value] : request_->metadata_) {
     argument(name);
@@ -117,7 +115,21 @@ void Attempt::encode_arguments(int64_t since_us) {
   }
 }
 
+size_t Attempt::encode_raised() {
+  raised_.clear();
+  if (request_ != nullptr) raised_ = instance_.holds.bound_to(request_->reentered_);
+  size_t fences = 0;
+  for (const auto &lease : raised_) {
+    for (const std::string &lock_key : lease->held_keys()) {
+      key(Keyspace::side_key(Keyspace::Side::Fence, lock_key));
+      ++fences;
+    }
+  }
+  return fences;
+}
+
 std::shared_ptr<Lease> Attempt::lease(uint64_t token) const {
+  if (lock_keys_.empty()) return nullptr;
   auto lease = std::make_shared<Lease>(instance_.keeper);
   lease->id = id_;
   for (const std::string &key : lock_keys_) lease->keys.push_back({key});
@@ -132,6 +144,7 @@ std::shared_ptr<Lease> Attempt::lease(uint64_t token) const {
 }
 
 void Attempt::undo() const {
+  if (lock_keys_.empty()) return;
   const Nanos ends_at = first_ttl_ == kNever
                             ? kNever
                             : sent_at_ + first_ttl_ + 4 * instance_.options.connection.command_timeout;

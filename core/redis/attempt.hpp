@@ -21,8 +21,10 @@ class Attempt final : public ServerCall {
 
   const std::vector<std::string> &lock_keys() const { return lock_keys_; }
   Nanos sent_at() const { return sent_at_; }
-  // As the server has it when the answer was OK.
+  // As the server has it when the answer was OK; nullptr where all keys are reentered.
   std::shared_ptr<Lease> lease(uint64_t token) const;
+  // The token counts for these as well: what the owner holds already, and goes on with under the new one.
+  const std::vector<std::shared_ptr<Lease>> &raised() const { return raised_; }
   void undo() const;
 
   bool registers = false;         // as a waiter, when a key is busy
@@ -37,11 +39,13 @@ class Attempt final : public ServerCall {
   ~Attempt() override = default;
   void granted(uint64_t token, uint32_t replicas);
   void encode_arguments(int64_t since_us);
+  size_t encode_raised();
 
   Instance &instance_;
   AcquireRequest *request_;  // nullptr: it has ended
   const std::string id_;
   std::vector<std::string> lock_keys_;
+  std::vector<std::shared_ptr<Lease>> raised_;
   // Of the request, which may be gone when the answer comes.
   Nanos first_ttl_ = kNever;
   Nanos ttl_ = kNever;

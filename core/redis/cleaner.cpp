@@ -14,6 +14,7 @@ class Cleaner::Entry final : public ServerCall, public Timer {
       : cleaner_(cleaner), keys_(std::move(keys)), ends_at_(ends_at) {}
   ~Entry() override { instance().runtime->cancel(*this); }
 
+  uint64_t number = 0;
   int64_t not_after_us = 0;  // 0: a release
   Handle handle = 0;
   uint64_t token = 0;
@@ -69,36 +70,40 @@ void Cleaner::undo(const std::string &id, const std::vector<std::string> &lock_k
   for (const std::string &lock_key : lock_keys) keys.push_back({lock_key, id});
   auto *entry = new Entry(*this, std::move(keys), ends_at);
   entry->not_after_us = std::max<int64_t>(1, not_after_us);
-  entries_.insert(entry);
-  entry->send();
+  begin(*entry);
 }
 
 void Cleaner::release(std::vector<Key> keys, Nanos ends_at, Handle handle, uint64_t token) {
   auto *entry = new Entry(*this, std::move(keys), ends_at);
   entry->handle = handle;
   entry->token = token;
-  entries_.insert(entry);
-  entry->send();
+  begin(*entry);
+}
+
+void Cleaner::begin(Entry &entry) {
+  entry.number = ++numbers_;
+  entries_.emplace(entry.number, &entry);
+  entry.send();
 }
 
 void Cleaner::over(Entry &entry) {
   if (entry.handle != 0)
     instance_.events.emit(LIBLOCK_EVENT_DOUBT_ENDED, Status::OK, "a release in doubt has come to its end",
                           entry.handle, entry.token);
-  entries_.erase(&entry);
+  entries_.erase(entry.number);
   delete &entry;
   instance_.closing_goes_on();
 }
 
 void Cleaner::on_connected() {
-  const std::set<Entry *> all = entries_;
-  for (Entry *entry : all) {
-    if (entries_.count(entry) != 0) entry->send();
+  const std::map<uint64_t, Entry *> all = entries_;
+  for (const auto &[number, entry] : all) {
+    if (entries_.count(number) != 0) entry->send();
   }
 }
 
 void Cleaner::stop() {
-  for (Entry *entry : entries_) delete entry;
+  for (const auto &[number, entry] : entries_) delete entry;
   entries_.clear();
 }
 

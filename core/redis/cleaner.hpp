@@ -9,8 +9,8 @@
 //   Release   an answer came; or the lease has ended by itself
 #pragma once
 
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -43,10 +43,12 @@ class Cleaner {
 
  private:
   class Entry;
+  void begin(Entry &entry);
   void over(Entry &entry);
 
   Instance &instance_;
-  std::set<Entry *> entries_;
+  std::map<uint64_t, Entry *> entries_;  // by age: what was asked for first is sent first
+  uint64_t numbers_ = 0;
 };
 
 }  // namespace liblock

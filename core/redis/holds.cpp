@@ -95,6 +95,32 @@ void Holds::remove_part(HeldLock &held, size_t part) {
   if (!still) std::erase(gone.lease->locks, held.handle);
 }
 
+std::vector<std::shared_ptr<Lease>> Holds::bound_to(const std::vector<HeldLock::Part> &parts) {
+  std::vector<std::shared_ptr<Lease>> bound;
+  const auto add = [&bound](const std::vector<HeldLock::Part> &more) {
+    for (const HeldLock::Part &part : more) {
+      if (std::find(bound.begin(), bound.end(), part.lease) == bound.end()) bound.push_back(part.lease);
+    }
+  };
+  add(parts);
+  for (size_t i = 0; i < bound.size(); ++i) {
+    for (const Handle handle : bound[i]->locks) {
+      if (const HeldLock *lock = find(handle)) add(lock->parts);
+    }
+  }
+  return bound;
+}
+
+void Holds::set_token(Lease &lease, uint64_t token) {
+  lease.token = token;
+  for (const Handle handle : lease.locks) {
+    HeldLock *lock = find(handle);
+    if (lock == nullptr) continue;
+    const std::lock_guard guard(mutex_);
+    lock->token = lock->notice.token = token;
+  }
+}
+
 std::vector<Handle> Holds::all(const RedisOwner *owner) const {
   std::vector<Handle> handles;
   const std::lock_guard lock(mutex_);

@@ -20,6 +20,8 @@ struct HeldLock {
   struct Part {
     std::shared_ptr<Lease> lease;
     size_t key = 0;  // index in the lease
+    const std::string &lock_key() const { return lease->keys[key].lock_key; }
+    bool is_held(Nanos now) const { return lease->keys[key].handles != 0 && !lease->is_over(now); }
   };
   Handle handle = 0;
   std::shared_ptr<RedisOwner> owner;
@@ -51,6 +53,10 @@ class Holds {
   std::vector<HeldLock::Part> remove(Handle handle);
   // The same for one key of it.
   void remove_part(HeldLock &lock, size_t part);
+  // Leases whose tokens are one: those of the parts, and of every lock that has one of them, and so on.
+  std::vector<std::shared_ptr<Lease>> bound_to(const std::vector<HeldLock::Part> &parts);
+  // The lease has it now, and every lock that it belongs to.
+  void set_token(Lease &lease, uint64_t token);
   // All of them, or those of one owner.
   std::vector<Handle> all(const RedisOwner *owner) const;
 

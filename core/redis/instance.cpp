@@ -67,9 +67,10 @@ class Instance::ReleaseCall final : public ServerCall {
 };
 
 Instance::Instance(std::shared_ptr<Runtime> runtime_of_it, const InstanceOptions &options_of_it,
-                   std::string id_of_it, Clock clock_of_it)
+                   std::string id_of_it, Clock clock_of_it, uint64_t seed)
     : runtime(std::move(runtime_of_it)),
       clock(clock_of_it),
+      random(seed),
       options(options_of_it),
       id(std::move(id_of_it)),
       keyspace(options.prefix),

@@ -32,7 +32,7 @@ struct InstanceOptions {
 class Instance final : public Link::User, public std::enable_shared_from_this<Instance> {
  public:
   Instance(std::shared_ptr<Runtime> runtime_of_it, const InstanceOptions &options_of_it, std::string id_of_it,
-           Clock clock_of_it);
+           Clock clock_of_it, uint64_t seed);
   ~Instance();
 
   // Loop thread. Ends everything; `closed` is called when the server knows, or time is up.

@@ -26,14 +26,6 @@ struct Item {
   std::vector<std::string> keys;
 };
 
-std::vector<std::string> keys_held(const Lease &lease) {
-  std::vector<std::string> keys;
-  for (const Lease::Key &key : lease.keys) {
-    if (key.handles != 0) keys.push_back(key.lock_key);
-  }
-  return keys;
-}
-
 size_t count_keys(const std::vector<Item> &items) {
   size_t count = 0;
   for (const Item &item : items) count += item.keys.size();
@@ -72,7 +64,7 @@ class Keeper::ExtendCall final : public ServerCall {
     for (Item &item : items_) {
       item.lease->change = item.change = change;
       ++item.lease->changes_open;
-      item.keys = keys_held(*item.lease);
+      item.keys = item.lease->held_keys();
       for (const std::string &k : item.keys) key(k);
     }
     for (const Item &item : items_) {
@@ -143,7 +135,7 @@ class Keeper::VerifyCall final : public ServerCall {
  public:
   VerifyCall(Keeper &keeper, const std::vector<LeaseRef> &leases, Done done)
       : keeper_(keeper), done_(std::move(done)) {
-    for (const LeaseRef &lease : leases) items_.push_back({lease, 0, keys_held(*lease)});
+    for (const LeaseRef &lease : leases) items_.push_back({lease, 0, lease->held_keys()});
     begin(scripts::verify);
     for (const Item &item : items_) {
       for (const std::string &k : item.keys) key(k);
@@ -192,7 +184,7 @@ class Keeper::UpdateCall final : public ServerCall {
     begin(scripts::update);
     for (const LeaseRef &lease : leases) {
       lease->change = change;
-      items_.push_back({lease, change, keys_held(*lease)});
+      items_.push_back({lease, change, lease->held_keys()});
       for (const std::string &k : items_.back().keys) key(k);
     }
     argument(change_text(change));

@@ -38,6 +38,15 @@ struct Lease final : public Timer {
   // readings (Redlock's drift).
   static Nanos trusted(Nanos ttl) { return ttl - ttl / 100 - 2 * kMillisecond; }
 
+  // Those that were not given back.
+  std::vector<std::string> held_keys() const {
+    std::vector<std::string> held;
+    for (const Key &key : keys) {
+      if (key.handles != 0) held.push_back(key.lock_key);
+    }
+    return held;
+  }
+
   std::atomic<State> state{State::Held};
   std::atomic<Nanos> ends_at{kNever};
 

@@ -53,7 +53,8 @@ class RedisEngine::BlockingRequest final : public AcquireRequest {
 
 RedisEngine::RedisEngine(std::shared_ptr<Runtime> runtime, const InstanceOptions &options,
                          const std::string &instance_id, const void *owner_id)
-    : instance_(std::make_shared<Instance>(std::move(runtime), options, instance_id, Clock::suspend_aware())),
+    : instance_(std::make_shared<Instance>(std::move(runtime), options, instance_id, Clock::suspend_aware(),
+                                           Random().next())),
       owner_id_(owner_id),
       unnamed_(std::make_shared<RedisOwner>(owner_id, instance_id, 0, Bytes(), false)) {
   instance_->unnamed = unnamed_;

@@ -22,14 +22,14 @@ class Reentry {
   void remember(const HeldLock &lock) {
     if (!lock.owner->named()) return;
     for (const HeldLock::Part &part : lock.parts) {
-      Held &held = held_[{lock.owner.get(), name_of(part)}];
+      Held &held = held_[{lock.owner.get(), part.lock_key()}];
       if (held.part.lease != part.lease) held = {part, {}};
       held.handles.push_back(lock.handle);
     }
   }
   // Of a part that the lock had.
   void forget(const RedisOwner &owner, Handle handle, const HeldLock::Part &part) {
-    const auto found = held_.find({&owner, name_of(part)});
+    const auto found = held_.find({&owner, part.lock_key()});
     if (found == held_.end() || found->second.part.lease != part.lease) return;
     std::erase(found->second.handles, handle);
     if (found->second.handles.empty()) held_.erase(found);
@@ -40,10 +40,6 @@ class Reentry {
   }
 
  private:
-  static const std::string &name_of(const HeldLock::Part &part) {
-    return part.lease->keys[part.key].lock_key;
-  }
-
   std::map<std::pair<const RedisOwner *, std::string>, Held> held_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See waiting.hpp. Times are the runtime's; only leases are counted by the suspend-aware clock.
+// See waiting.hpp; the queues are in waiting_queues.cpp. Times are the runtime's; only leases are counted by the
+// suspend-aware clock.
 #include "redis/waiting.hpp"
 
 #include <algorithm>
@@ -9,23 +10,6 @@
 #include "redis/instance.hpp"
 
 namespace liblock {
-
-namespace {
-
-// Tells the server that this instance waits no more. Nobody waits for its answer.
-class LeaveCall final : public ServerCall {
- public:
-  LeaveCall(Instance &instance, const std::string &lock_key) {
-    begin(scripts::leave);
-    key(lock_key);
-    key(Keyspace::side_key(Keyspace::Side::Waiters, lock_key));
-    argument(instance.id);
-  }
-  void answered(const Reply &) override { delete this; }
-  void failed(const Failure &) override { delete this; }
-};
-
-}  // namespace
 
 AcquireRequest::AcquireRequest(Instance &instance, RedisOwner &owner, std::span<const Bytes> keys,
                                const AcquireParams &params)
@@ -45,6 +29,11 @@ AcquireRequest::AcquireRequest(Instance &instance, RedisOwner &owner, std::span<
   if (params.wait != kNever && !params.tries_once()) wait_until_ = began_at_ + params.wait;
 }
 
+bool AcquireRequest::reenters(const std::string &lock_key) const {
+  return std::any_of(reentered_.begin(), reentered_.end(),
+                     [&](const HeldLock::Part &part) { return part.lock_key() == lock_key; });
+}
+
 void AcquireRequest::run() { instance_.waiting.start(*this); }
 void AcquireRequest::fire(Nanos now) { instance_.waiting.on_timer(*this, now); }
 
@@ -54,7 +43,7 @@ void Waiting::start(AcquireRequest &request) {
   if (reenter(request)) return;
   if (request.params_.order != LIBLOCK_ORDER_ANY) {
     for (size_t i = 0; i < request.keys_.size(); ++i) {
-      if (waiters_of(request.keys_[i]) == 0) continue;
+      if (request.reenters(request.keys_[i]) || waiters_of(request.keys_[i]) == 0) continue;
       if (request.params_.tries_once()) return finish(request, Status::BUSY);
       if (!begins_to_wait(request)) return;
       join_queue(request, i);
@@ -82,6 +71,11 @@ bool Waiting::reenter(AcquireRequest &request) {
     request.reentered_.push_back(held->part);
   }
   if (request.reentered_.size() != request.keys_.size()) return false;
+  // Of leases with tokens of their own: only the server can give one that counts for all of them.
+  const uint64_t token = request.reentered_.front().lease->token;
+  const bool agree = std::all_of(request.reentered_.begin(), request.reentered_.end(),
+                                 [&](const HeldLock::Part &part) { return part.lease->token == token; });
+  if (!agree) return false;
   grant_handle(request, nullptr, 0);
   return true;
 }
@@ -120,10 +114,12 @@ void Waiting::answered(AcquireRequest &request, Attempt &attempt, const Reply &r
 void Waiting::granted(AcquireRequest &request, Attempt &attempt, uint64_t token) {
   request.attempt_ = nullptr;
   request.trouble_ = Status::OK;
-  auto lease = attempt.lease(token);
-  if (instance_.clock.now() >= lease->ends_at.load() || token == 0) {
+  const auto lease = attempt.lease(token);
+  const bool is_over = lease != nullptr && instance_.clock.now() >= lease->ends_at.load();
+  const bool is_usable = !is_over && token != 0;
+  if (!is_usable || !unite_tokens(request, attempt, token)) {
     attempt.undo();
-    if (request.params_.tries_once()) return finish(request, Status::TOO_LATE);
+    if (!is_usable && request.params_.tries_once()) return finish(request, Status::TOO_LATE);
     return ask(request);
   }
   if (KeyQueue *queue = queue_of(request); queue != nullptr) queue->is_registered = attempt.stays_registered;
@@ -138,6 +134,21 @@ void Waiting::granted(AcquireRequest &request, Attempt &attempt, uint64_t token)
   grant_handle(request, lease, attempt.sent_at());
 }
 
+// What is reentered goes on under the new token, with all that shares its old one. False: some of it was given back
+// or lost meanwhile, or has come to share it only now.
+bool Waiting::unite_tokens(AcquireRequest &request, const Attempt &attempt, uint64_t token) {
+  const Nanos now = instance_.clock.now();
+  const auto is_gone = [now](const HeldLock::Part &part) { return !part.is_held(now); };
+  if (std::any_of(request.reentered_.begin(), request.reentered_.end(), is_gone)) return false;
+  const std::vector<std::shared_ptr<Lease>> bound = instance_.holds.bound_to(request.reentered_);
+  const auto is_raised = [&](const std::shared_ptr<Lease> &l) {
+    return std::find(attempt.raised().begin(), attempt.raised().end(), l) != attempt.raised().end();
+  };
+  if (!std::all_of(bound.begin(), bound.end(), is_raised)) return false;
+  for (const auto &l : bound) instance_.holds.set_token(*l, token);
+  return true;
+}
+
 // Of a new lease, of what its owner holds already, or of both.
 void Waiting::grant_handle(AcquireRequest &request, const std::shared_ptr<Lease> &lease, Nanos sent_at) {
   auto lock = std::make_unique<HeldLock>();
@@ -148,7 +159,7 @@ void Waiting::grant_handle(AcquireRequest &request, const std::shared_ptr<Lease>
     for (size_t i = 0; i < lease->keys.size(); ++i) lock->parts.push_back({lease, i});
     lock->token = lease->token;
   } else {
-    for (const HeldLock::Part &part : lock->parts) lock->token = std::max(lock->token, part.lease->token);
+    lock->token = lock->parts.front().lease->token;  // as all of them have
     grant.flags |= LIBLOCK_RESULT_REENTERED;
   }
   // What reenters counts only where it says so.
@@ -331,8 +342,7 @@ void Waiting::finish(AcquireRequest &request, Status status) {
   // Behind the attempt, on the same connection: what it registered does not stay.
   if (under_way != nullptr && std::exchange(under_way->registers, false)) {
     for (const std::string &lock_key : under_way->lock_keys()) {
-      if (!instance_.is_closing && waiters_of(lock_key) == 0)
-        instance_.link.send(*new LeaveCall(instance_, lock_key));
+      if (waiters_of(lock_key) == 0) tell_leaving(lock_key);
     }
   }
   if (status == Status::TIMEOUT || status == Status::RETRIES_EXHAUSTED) ++instance_.counts.timeouts;
@@ -342,126 +352,6 @@ void Waiting::finish(AcquireRequest &request, Status status) {
   grant.attempts = request.retries_.attempts();
   grant.waited = instance_.runtime->now() - request.began_at_;
   request.finished();
-}
-
-KeyQueue *Waiting::queue_of(const AcquireRequest &request) {
-  if (!request.in_queue_) return nullptr;
-  return &queues_.at(request.keys_[request.queued_at_]);
-}
-
-size_t Waiting::waiters_of(const std::string &lock_key) const {
-  const auto found = queues_.find(lock_key);
-  return found == queues_.end() ? 0 : found->second.waiters.size();
-}
-
-bool Waiting::is_registered(const std::string &lock_key) const {
-  const auto found = queues_.find(lock_key);
-  return found != queues_.end() && found->second.is_registered;
-}
-
-std::vector<WaiterInfo> Waiting::shown(const std::string &lock_key) const {
-  std::vector<WaiterInfo> infos;
-  const auto found = queues_.find(lock_key);
-  if (found == queues_.end()) return infos;
-  const Nanos now = instance_.runtime->now();
-  for (AcquireRequest *r = found->second.waiters.front(); r != nullptr; r = KeyQueue::Waiters::next(r)) {
-    infos.push_back(
-        {r->owner_->id(), (now - r->began_at_) / kMillisecond, r->params_.order, r->params_.priority});
-  }
-  return infos;
-}
-
-// Behind all that go first by their order; never in front of a head whose attempt is under way.
-void Waiting::join_queue(AcquireRequest &request, size_t key) {
-  KeyQueue &queue = queues_[request.keys_[key]];
-  request.queued_at_ = key;
-  request.in_queue_ = true;
-  if (request.sort_key_ == 0) request.sort_key_ = request.params_.sort_key(instance_.runtime->now() / 1'000);
-  AcquireRequest *before = nullptr;
-  for (AcquireRequest *other = queue.waiters.back(); other != nullptr;
-       other = KeyQueue::Waiters::prev(other)) {
-    if (other->sort_key_ <= request.sort_key_ || other->state_ == AcquireRequest::State::Asking) break;
-    before = other;
-  }
-  AcquireRequest *const old_head = queue.waiters.front();
-  queue.waiters.insert(&request, before);
-  if (queue.waiters.front() != &request) {
-    request.state_ = AcquireRequest::State::Queued;
-    request.try_at_ = kNever;
-    arm(request);
-  } else if (old_head != nullptr) {
-    old_head->state_ = AcquireRequest::State::Queued;
-    arm(*old_head);
-  }
-}
-
-// moves: to the queue of another key, so that this one may be free.
-void Waiting::leave_queue(AcquireRequest &request, bool moves) {
-  if (!std::exchange(request.in_queue_, false)) return;
-  const std::string &key = request.keys_[request.queued_at_];
-  KeyQueue &queue = queues_.at(key);
-  const bool was_head = queue.waiters.front() == &request;
-  queue.waiters.remove(&request);
-  AcquireRequest *head = queue.waiters.front();
-  if (head == nullptr) {
-    const bool registered = queue.is_registered;
-    const std::string name = key;
-    queues_.erase(key);
-    if (registered && !instance_.is_closing) instance_.link.send(*new LeaveCall(instance_, name));
-    return;
-  }
-  if (!was_head) return;
-  // Registered, a message comes when it is free; else somebody has to look.
-  const Nanos now = instance_.runtime->now();
-  head->since_us_ = 0;
-  park(*head, queue.is_registered && !moves ? next_poll(*head, now) : now);
-}
-
-void Waiting::wake(const std::string &lock_key) {
-  const auto found = queues_.find(lock_key);
-  if (found == queues_.end()) {
-    if (!instance_.is_closing) instance_.link.send(*new LeaveCall(instance_, lock_key));
-    return;
-  }
-  found->second.is_registered = false;
-  AcquireRequest &head = *found->second.waiters.front();
-  if (head.state_ == AcquireRequest::State::Asking) {
-    head.wake_missed_ = true;
-  } else {
-    ask(head);
-  }
-}
-
-void Waiting::registered_for_nobody(const std::string &lock_key) {
-  const auto found = queues_.find(lock_key);
-  if (found != queues_.end()) {
-    found->second.is_registered = true;
-  } else if (!instance_.is_closing) {
-    instance_.link.send(*new LeaveCall(instance_, lock_key));
-  }
-}
-
-void Waiting::freed_by_us(const std::string &lock_key) {
-  const auto found = queues_.find(lock_key);
-  if (found != queues_.end() && !found->second.is_registered) wake(lock_key);
-}
-
-void Waiting::dequeue(const std::string &lock_key) {
-  for (;;) {
-    const auto found = queues_.find(lock_key);
-    if (found == queues_.end()) return;
-    found->second.is_registered = false;
-    finish(*found->second.waiters.front(), Status::DEQUEUED);
-  }
-}
-
-void Waiting::wake_all() {
-  std::vector<std::string> keys;
-  for (const auto &[key, queue] : queues_) keys.push_back(key);
-  for (const std::string &key : keys) {
-    const auto found = queues_.find(key);
-    if (found != queues_.end()) wake(key);
-  }
 }
 
 void Waiting::end_all(const RedisOwner *owner, Status status) {

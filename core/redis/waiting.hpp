@@ -50,6 +50,9 @@ class AcquireRequest : public LoopTask, public Timer {
   friend class Attempt;
   friend struct KeyQueue;
 
+  // Its owner holds that key already.
+  bool reenters(const std::string &lock_key) const;
+
   Instance &instance_;
   const std::shared_ptr<RedisOwner> owner_;
   std::vector<std::string> keys_;  // lock keys, sorted, each once
@@ -119,12 +122,15 @@ class Waiting {
   bool others_wait(const AcquireRequest &request) const;
   void answered(AcquireRequest &request, Attempt &attempt, const Reply &reply);
   void granted(AcquireRequest &request, Attempt &attempt, uint64_t token);
+  bool unite_tokens(AcquireRequest &request, const Attempt &attempt, uint64_t token);
   void extend_reentered(AcquireRequest &request);
   void succeed(AcquireRequest &request);
   void grant_handle(AcquireRequest &request, const std::shared_ptr<Lease> &lease, Nanos sent_at);
   void busy(AcquireRequest &request, const Attempt &attempt, const Reply &reply);
   void late(AcquireRequest &request);
   void troubled(AcquireRequest &request, const Failure &failure);
+  void tell_leaving(const std::string &lock_key);
+  bool missed_by_first(const std::string &lock_key);
   bool begins_to_wait(AcquireRequest &request);
   Nanos next_poll(AcquireRequest &request, Nanos now);
   Nanos foreign_poll(AcquireRequest &request, int64_t pttl);

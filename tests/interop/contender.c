@@ -27,7 +27,7 @@ static void pause_as(const char *name) {
   if (ms) usleep((useconds_t)strtoul(ms, NULL, 10) * 1000);
 }
 
-static void section(const char *counter, const char *marker, FILE *log) {
+static void section(const char *counter, const char *marker, FILE *log, unsigned long long token) {
   const long long begin = now_ns();
   const int inside = open(marker, O_CREAT | O_EXCL | O_WRONLY, 0600);
   if (inside < 0) fail("somebody else is inside");
@@ -40,7 +40,7 @@ static void section(const char *counter, const char *marker, FILE *log) {
   fclose(file);
   unlink(marker);
   pause_as("INTEROP_HOLD_MS");
-  fprintf(log, "liblock %lld %lld\n", begin, now_ns());
+  fprintf(log, "liblock %lld %lld %llu\n", begin, now_ns(), token);
 }
 
 int main(int count, char **words) {
@@ -64,7 +64,7 @@ int main(int count, char **words) {
     liblock_lock lock;
     if (liblock_acquire(context, words[3], strlen(words[3]), NULL, &lock, &result) != LIBLOCK_OK)
       fail(result.message);
-    section(counter, marker, log);
+    section(counter, marker, log, result.token);
     if (liblock_release(context, lock, &result) != LIBLOCK_OK) fail(result.message);
     pause_as("INTEROP_PAUSE_MS");
   }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """liblock and foreign Redis lock clients exclude each other on one key: each foreign client against one and against
 four liblock processes, on a counter file that only the lock protects. Nobody may be inside with somebody else, no
-update may be lost, and both sides must get on. Usage: run.py CONTENDER SECTIONS NAME=COMMAND… Prints TAP."""
+update may be lost, liblock's tokens must rise, and both sides must get on.
+Usage: run.py CONTENDER CHECK_INTERVALS SECTIONS NAME=COMMAND… Prints TAP."""
 import pathlib
 import subprocess
 import sys
@@ -15,8 +16,8 @@ from harness import Server, die_with_parent  # noqa: E402
 SECONDS = 150
 
 
-def contend(server, parties, sections):
-    """parties: name -> command. Each does so many sections. What went wrong, and what the logs say."""
+def contend(server, parties, sweep):
+    """parties: name -> command, and how many sections it does. What went wrong, and what the logs say."""
     with tempfile.TemporaryDirectory(prefix="liblock-") as folder:
         directory = pathlib.Path(folder)
         (directory / "counter").write_text("0\n")
@@ -42,13 +43,14 @@ def contend(server, parties, sections):
         if counter != total:
             wrong.append(f"the counter is {counter}, not {total}")
         written = {name: directory / f"{name}.log" for name in parties}
-        logs = {name: [tuple(map(int, line.split()[1:])) for line in log.read_text().splitlines()]
-                for name, log in written.items() if log.exists()}
-    spans = sorted((begin, end) for log in logs.values() for begin, end in log)
-    overlaps = sum(1 for (_, end), (begin, _) in zip(spans, spans[1:]) if begin < end)
-    if overlaps:
-        wrong.append(f"{overlaps} sections overlap")
-    return wrong, logs
+        lines = {name: [line.split()[1:] for line in log.read_text().splitlines()]
+                 for name, log in written.items() if log.exists()}
+    spans = [f"key {name} {(words[2:] or ['-'])[0]} {words[0]} {words[1]}"
+             for name, log in lines.items() for words in log]
+    judged = subprocess.run([sweep], input="\n".join(spans), capture_output=True, text=True)
+    if judged.returncode != 0:
+        wrong.append(judged.stdout.splitlines()[0] + " …")
+    return wrong, {name: [tuple(map(int, words[:2])) for words in log] for name, log in lines.items()}
 
 
 def progress(logs, foreign):
@@ -64,8 +66,8 @@ def progress(logs, foreign):
 
 
 def main():
-    liblock, sections = [sys.argv[1]], int(sys.argv[2])
-    foreign = dict(word.split("=", 1) for word in sys.argv[3:])
+    liblock, sweep, sections = [sys.argv[1]], sys.argv[2], int(sys.argv[3])
+    foreign = dict(word.split("=", 1) for word in sys.argv[4:])
     here = pathlib.Path(__file__).resolve().parent
     number = failed = 0
 
@@ -77,14 +79,14 @@ def main():
 
     with Server() as server:
         bare = [sys.executable, str(here / "contender.py")]
-        wrong, _ = contend(server, {"nobody1": (bare, 300), "nobody2": (bare, 300)}, 300)
+        wrong, _ = contend(server, {"nobody1": (bare, 300), "nobody2": (bare, 300)}, sweep)
         tell(bool(wrong), "contenders that do not lock are found out", "; ".join(wrong)[:100])
         for name, command in foreign.items():
             for processes in (1, 4):
                 parties = {f"liblock{i}": (liblock, sections // processes) for i in range(processes)}
                 parties[name] = (command.split(), sections)
                 began = time.monotonic()
-                wrong, logs = contend(server, parties, sections)
+                wrong, logs = contend(server, parties, sweep)
                 theirs, ours = progress(logs, name)
                 figures = f"{time.monotonic() - began:.1f} s, while both were at it {theirs} theirs, {ours} ours"
                 tell(not wrong, f"{name} and {processes} of liblock exclude each other", "; ".join(wrong) or figures)

@@ -36,7 +36,9 @@ pairs() { # SECTIONS
     skip node-redlock "it could not be installed; see $log_dir/interop-node.log"
   fi
   ordinary_build || return 1
-  run_program "$root/tests/interop/run.py" "$build_root/release/tests/interop/interop-contender" "$1" "${foreign[@]}"
+  local -r tests=$build_root/release/tests
+  run_program "$root/tests/interop/run.py" "$tests/interop/interop-contender" \
+    "$tests/support/intervals/check-intervals" "$1" "${foreign[@]}"
 }
 
 quick() { pairs 200; }

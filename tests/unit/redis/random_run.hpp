@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// One random life of several processes with one server: what they do and what befalls them follows from a seed. At
+// every grant it is asked whether anybody else believes that the key is his; tokens must rise; when the faults stop,
+// everything must come to its end and every key be free again.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "intervals/intervals.hpp"
+#include "stage.hpp"
+
+namespace unit {
+
+// What this seed lets happen (swarm testing: each run has some faults often and others never).
+struct Swarm {
+  explicit Swarm(liblock::Random &random);
+  std::string to_text() const;
+
+  int64_t delay_most_ms;
+  bool pieces, breaks, deaf, silent, freezes, cuts, pauses, kills, restarts, forgets, rates, steps, foreign;
+  bool orders, owners, many;
+};
+
+class RandomRun {
+ public:
+  explicit RandomRun(uint64_t seed);
+  ~RandomRun();
+  void run(int64_t ms);
+  void finish();
+  uint64_t grants() const { return grants_; }
+  std::string story() const { return swarm_.to_text(); }
+
+ private:
+  struct Hold {
+    size_t process;
+    Wanted *wanted;
+    std::vector<std::string> keys;
+    const liblock::RedisOwner *owner;
+  };
+  struct Foreign {
+    std::string key, value;
+    Nanos until;
+  };
+  static constexpr size_t kProcesses = 4, kKeys = 3;
+
+  void note(bool holds, const char *what, int line);
+  int64_t roll(int64_t sides) { return world_.random.up_to(sides - 1); }
+  void act();
+  void act_on(Hold &hold, size_t index);
+  void acquire();
+  void foreign_acts();
+  void befall();
+  void granted(size_t process, Wanted &wanted, const std::vector<std::string> &keys,
+               const liblock::RedisOwner *owner);
+  bool believes(const Hold &hold) const;
+  std::vector<std::string> draw_keys();
+  size_t alive() const;
+
+  World world_;
+  Swarm swarm_;
+  Node &node_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<std::shared_ptr<liblock::RedisOwner>> owners_;  // two for each process
+  std::vector<Hold> holds_;
+  std::vector<std::pair<size_t, Wanted *>> asked_;
+  std::vector<Foreign> foreign_;
+  std::map<std::string, uint64_t> largest_;  // token of each key
+  liblock_test::GuardedResource resource_;
+  uint64_t grants_ = 0;
+  std::string wrong_;  // the first thing that was
+};
+
+}  // namespace unit

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Instances of the Redis context on the hosts of a simulated world, as their engine drives them, with the ends of
+// everything they are asked written down.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "redis/instance.hpp"
+#include "runtime/once.hpp"
+#include "sim/host.hpp"
+#include "sim/node.hpp"
+#include "sim/world.hpp"
+#include "support/unit.hpp"
+
+namespace unit {
+
+using liblock::AcquireParams;
+using liblock::Handle;
+using liblock::kMillisecond;
+using liblock::Nanos;
+using liblock::Status;
+using liblock_test::sim::Host;
+using liblock_test::sim::Node;
+using liblock_test::sim::World;
+
+// A server's defaults: no lease is taken without renewal, and the safety net of a waiter is a second.
+inline AcquireParams waiting_ms(int64_t wait_ms, int64_t ttl_ms = 30'000, bool renew = true) {
+  AcquireParams params;
+  params.wait = liblock::nanos_from_ms(wait_ms);
+  params.ttl = liblock::nanos_from_ms(ttl_ms);
+  params.renew = renew;
+  params.retry.interval_ms = 1'000;
+  params.retry.jitter_ms = 100;
+  return params;
+}
+inline AcquireParams without_waiting(int64_t ttl_ms = 30'000, bool renew = true) {
+  return waiting_ms(0, ttl_ms, renew);
+}
+
+// One acquire. It stays until its process goes.
+class Wanted {
+ public:
+  Wanted(liblock::Instance &instance, liblock::RedisOwner &owner, const std::vector<std::string> &keys,
+         AcquireParams how, std::shared_ptr<Host> host)
+      : params_(std::move(how)), host_(std::move(host)) {
+    params_.runtime = host_;
+    params_.on_lost = [](const liblock_completion *, void *self) { ++static_cast<Wanted *>(self)->losses; };
+    params_.on_lost_user_data = this;
+    const std::vector<liblock::Bytes> views(keys.begin(), keys.end());
+    request_ = std::make_unique<Request>(*this, instance, owner, views);
+    host_->run_on_loop(*request_);
+  }
+  bool ended() const { return ends_ != 0; }
+  bool is(Status status) const { return ends_ == 1 && request_->grant.status == status; }
+  const liblock::Grant &grant() const { return request_->grant; }
+  liblock::AcquireRequest &request() { return *request_; }
+  std::function<void(Wanted &)> on_end;
+  int losses = 0;
+
+ private:
+  class Request final : public liblock::AcquireRequest {
+   public:
+    Request(Wanted &wanted, liblock::Instance &instance, liblock::RedisOwner &owner,
+            const std::vector<liblock::Bytes> &keys)
+        : AcquireRequest(instance, owner, keys, wanted.params_), wanted_(wanted) {}
+    void finished() override {
+      ++wanted_.ends_;
+      if (wanted_.on_end) wanted_.on_end(wanted_);
+    }
+
+   private:
+    Wanted &wanted_;
+  };
+  AcquireParams params_;
+  const std::shared_ptr<Host> host_;
+  std::unique_ptr<Request> request_;
+  int ends_ = 0;
+};
+
+// How a call ended that has a status and nothing else.
+struct Answered {
+  int times = 0;
+  Status status = Status::INTERNAL;
+  bool is(Status expected) const { return times == 1 && status == expected; }
+};
+
+class Process {
+ public:
+  Process(World &world, const std::string &name, const Node &node, liblock::InstanceOptions options = {})
+      : world_(world), host_(world.add_host(name).shared()) {
+    options.connection.address.target.host = "sim";
+    options.connection.address.target.port = node.port();
+    host_->turn();  // its clock shows its time
+    instance_ =
+        std::make_shared<liblock::Instance>(host_, options, name, host_->clock(), world.random.next());
+    nobody_ = std::make_shared<liblock::RedisOwner>(this, name, 0, "", false);
+    instance_->unnamed = nobody_;
+  }
+  ~Process() { end(); }
+
+  Host &host() { return *host_; }
+  liblock::Instance &instance() { return *instance_; }
+  std::shared_ptr<liblock::RedisOwner> owner(const std::string &name) {
+    return std::make_shared<liblock::RedisOwner>(this, instance_->id, ++owners_, name, true);
+  }
+
+  Wanted &acquire(const std::vector<std::string> &keys, const AcquireParams &params,
+                  const std::shared_ptr<liblock::RedisOwner> &owner = nullptr) {
+    wanted_.push_back(
+        std::make_unique<Wanted>(*instance_, owner == nullptr ? *nobody_ : *owner, keys, params, host_));
+    return *wanted_.back();
+  }
+  // Waits in the world's time for the grant, which must come.
+  Wanted &take(const std::string &key, const AcquireParams &params = waiting_ms(10'000)) {
+    Wanted &wanted = acquire({key}, params);
+    EXPECT(world_.run_until([&] { return wanted.ended(); }, 20'000));
+    EXPECT(wanted.is(Status::OK));
+    return wanted;
+  }
+  void cancel(Wanted &wanted, Status status = Status::CANCELED) {
+    run_once(*host_, [this, &wanted, status] { instance_->waiting.end(wanted.request(), status); });
+  }
+  std::shared_ptr<Answered> release(Handle handle) {
+    return ask([this, handle](auto done) { instance_->release(handle, done); });
+  }
+  std::shared_ptr<Answered> extend(Handle handle, int64_t ttl_ms, bool renews = true) {
+    return ask([this, handle, ttl_ms, renews](auto done) {
+      instance_->extend(handle, liblock::nanos_from_ms(ttl_ms), renews, false, done);
+    });
+  }
+  // What the lock says of itself here and now.
+  bool holds(Handle handle) const { return instance_->holds.view(handle).status == Status::OK; }
+  Status state_of(Handle handle) const { return instance_->holds.view(handle).status; }
+
+  // Ends it as a program that leaves main().
+  void end() {
+    if (instance_ == nullptr) return;
+    bool closed = false;
+    host_->mend_if_alive();
+    run_once(*host_, [&] { instance_->close(host_->is_killed(), [&] { closed = true; }); });
+    EXPECT(world_.run_until([&] { return closed; }, 10'000));
+    world_.run_ms(1);
+    instance_.reset();
+    wanted_.clear();
+  }
+
+ private:
+  template <typename Body>
+  std::shared_ptr<Answered> ask(Body body) {
+    auto answered = std::make_shared<Answered>();
+    run_once(*host_, [answered, body] {
+      body([answered](Status status, const std::string &) {
+        ++answered->times;
+        answered->status = status;
+      });
+    });
+    return answered;
+  }
+
+  World &world_;
+  const std::shared_ptr<Host> host_;
+  std::shared_ptr<liblock::RedisOwner> nobody_;
+  uint64_t owners_ = 0;
+  std::vector<std::unique_ptr<Wanted>> wanted_;
+  std::shared_ptr<liblock::Instance> instance_;
+};
+
+// One server and two processes, which most tests need.
+struct Stage {
+  explicit Stage(uint64_t seed = 1, const liblock::InstanceOptions &options = {})
+      : world(seed),
+        node(world.add_node("server")),
+        a(world, "a", node, options),
+        b(world, "b", node, options) {}
+  bool is_free(const std::string &key) { return node.ask({"EXISTS", "liblock:" + key}).is(0); }
+
+  World world;
+  Node &node;
+  Process a, b;
+};
+
+}  // namespace unit

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// Leases on a server, from the grant to their end: renewal through faults, loss told once, ends set anew, and what
+// is given back when nobody can know whether it was granted.
+#include "stage.hpp"
+
+using namespace unit;
+
+UNIT_TEST(a_renewed_lease_outlives_its_time_to_live_by_far) {
+  Stage s;
+  Wanted &lock = s.a.take("k", waiting_ms(0, 3'000));
+  s.world.run_ms(3'600'000);
+  EXPECT(s.a.holds(lock.grant().handle) && lock.losses == 0);
+  EXPECT(s.a.release(lock.grant().handle) != nullptr);
+  s.world.run_ms(5);
+  EXPECT(s.is_free("k"));
+}
+
+UNIT_TEST(a_first_lease_is_short_until_its_holder_has_shown_that_it_lives) {
+  Stage s;
+  s.a.take("k", waiting_ms(0, 60'000));
+  EXPECT(s.node.ask({"PTTL", "liblock:k"}).integer <= 3'000);
+  s.world.run_ms(1'100);
+  EXPECT(s.node.ask({"PTTL", "liblock:k"}).integer > 58'000);
+  s.a.host().kill();
+  s.world.run_ms(60'000);
+  EXPECT(s.is_free("k"));
+}
+
+UNIT_TEST(a_lease_that_is_not_renewed_ends_here_before_it_ends_there) {
+  for (const int64_t ppm : {-9'000, 0, 9'000}) {
+    Stage s;
+    s.a.host().set_rate(ppm);
+    Wanted &lock = s.a.take("k", waiting_ms(0, 20'000, false));
+    EXPECT(!s.world.run_until([&] { return s.is_free("k"); }, 19'000));
+    EXPECT(s.world.run_until([&] { return !s.a.holds(lock.grant().handle); }, 2'000));
+    EXPECT(!s.is_free("k"));
+    s.world.run_ms(1'000);
+    EXPECT(s.is_free("k"));
+    EXPECT(lock.losses == 1);
+  }
+}
+
+UNIT_TEST(ten_thousand_leases_are_renewed_in_batches_at_an_even_pace) {
+  Stage s;
+  std::vector<Wanted *> locks;
+  for (int i = 0; i < 10'000; ++i)
+    locks.push_back(&s.a.acquire({"k" + std::to_string(i)}, waiting_ms(0, 3'000)));
+  s.world.run_ms(3'000);
+  const uint64_t before = s.node.script_calls();
+  uint64_t most = 0;
+  for (int second = 0; second < 20; ++second) {
+    for (int tenth = 0; tenth < 10; ++tenth) {
+      const uint64_t calls = s.node.script_calls();
+      s.world.run_ms(100);
+      most = std::max(most, s.node.script_calls() - calls);
+    }
+  }
+  EXPECT(s.node.script_calls() - before <= 20 * 400);
+  EXPECT(most <= 80);  // in a tenth of a second
+  for (const Wanted *lock : locks) EXPECT(lock->losses == 0 && s.a.holds(lock->grant().handle));
+}
+
+UNIT_TEST(a_lock_is_kept_through_a_connection_that_breaks_every_second) {
+  Stage s;
+  Wanted &lock = s.a.take("k", waiting_ms(0, 3'000));
+  for (int i = 0; i < 300; ++i) {
+    s.world.run_ms(700 + i);
+    s.a.host().break_connections();
+  }
+  s.world.run_ms(1'000);
+  EXPECT(s.a.holds(lock.grant().handle) && lock.losses == 0);
+}
+
+UNIT_TEST(a_lock_is_kept_through_answers_that_are_lost) {
+  Stage s;
+  Wanted &lock = s.a.take("k", waiting_ms(0, 6'000));
+  for (int i = 0; i < 20; ++i) {
+    s.world.run_ms(5'000);
+    s.node.lose_answers();
+  }
+  s.world.run_ms(5'000);
+  EXPECT(s.a.holds(lock.grant().handle) && lock.losses == 0);
+}
+
+UNIT_TEST(an_outage_that_is_longer_than_the_lease_loses_it_once_and_at_its_end) {
+  Stage s;
+  Wanted &lock = s.a.take("k", waiting_ms(0, 3'000));
+  s.world.run_ms(10'000);
+  s.a.host().cut();
+  s.world.run_ms(1'900);
+  EXPECT(s.a.holds(lock.grant().handle));
+  s.world.run_ms(1'200);
+  EXPECT(s.a.state_of(lock.grant().handle) == Status::LOST && lock.losses == 1);
+  Wanted &next = s.b.take("k");
+  s.a.host().mend();
+  s.world.run_ms(60'000);
+  EXPECT(lock.losses == 1 && s.b.holds(next.grant().handle) && next.losses == 0);
+}
+
+UNIT_TEST(a_process_that_was_paused_beyond_its_lease_knows_when_it_wakes) {
+  Stage s;
+  Wanted &lock = s.a.take("k", waiting_ms(0, 3'000));
+  s.world.run_ms(1'000);
+  s.a.host().pause();
+  s.world.run_ms(10'000);
+  Wanted &next = s.b.take("k");
+  EXPECT(next.grant().token > lock.grant().token);
+  s.a.host().go_on();
+  s.world.run_ms(0);
+  EXPECT(!s.a.holds(lock.grant().handle) && lock.losses == 1);
+  s.world.run_ms(5'000);
+  EXPECT(s.b.holds(next.grant().handle));
+}
+
+UNIT_TEST(a_server_that_forgot_is_found_out_by_the_next_renewal) {
+  Stage s;
+  Wanted &lock = s.a.take("k", waiting_ms(0, 3'000));
+  s.node.ask({"FLUSHALL"});
+  s.world.run_ms(1'100);
+  EXPECT(s.a.state_of(lock.grant().handle) == Status::LOST && lock.losses == 1);
+}
+
+UNIT_TEST(a_renewal_never_prolongs_the_lease_of_somebody_else) {
+  Stage s;
+  Wanted &lock = s.a.take("k", waiting_ms(0, 3'000));
+  s.node.ask({"FLUSHALL"});
+  Wanted &next = s.b.take("k", waiting_ms(0, 2'500, false));
+  s.world.run_ms(2'000);
+  EXPECT(lock.losses == 1 && s.b.holds(next.grant().handle));
+  EXPECT(s.node.ask({"PTTL", "liblock:k"}).integer <= 500);
+}
+
+UNIT_TEST(another_server_is_asked_before_a_lease_is_renewed_there) {
+  Stage s;
+  Wanted &kept = s.a.take("k", waiting_ms(0, 30'000));
+  s.world.run_ms(2'000);
+  s.node.stop(Node::Data::Kept);  // as a replica that was promoted and has everything
+  s.node.start();
+  s.world.run_ms(100);
+  EXPECT(s.a.holds(kept.grant().handle) && kept.losses == 0);
+  s.node.stop(Node::Data::Lost);
+  s.node.start();
+  s.world.run_ms(100);
+  EXPECT(s.a.state_of(kept.grant().handle) == Status::LOST && kept.losses == 1);
+}
+
+UNIT_TEST(an_extension_counts_from_before_it_was_sent) {
+  Stage s;
+  s.world.delay_least = s.world.delay_most = 100 * kMillisecond;
+  Wanted &lock = s.a.take("k", waiting_ms(0, 5'000, false));
+  const auto extended = s.a.extend(lock.grant().handle, 20'000, false);
+  s.world.run_ms(401);  // there and back, and once more with the script, which the server did not know
+  EXPECT(extended->is(Status::OK));
+  const liblock::HoldView seen = s.a.instance().holds.view(lock.grant().handle);
+  const int64_t left_here = (seen.deadline - s.a.host().now()) / kMillisecond;
+  EXPECT(left_here <= s.node.ask({"PTTL", "liblock:k"}).integer - 300 - 200);
+  EXPECT(left_here >= 20'000 - 401 - 203);
+}
+
+UNIT_TEST(a_shorter_lease_counts_at_once) {
+  Stage s;
+  Wanted &lock = s.a.take("k", waiting_ms(0, 60'000, false));
+  s.a.host().cut();  // the server does not even hear of it
+  s.a.extend(lock.grant().handle, 1'000, false);
+  s.world.run_ms(989);
+  EXPECT(!s.a.holds(lock.grant().handle));
+}
+
+UNIT_TEST(the_longest_hold_ends_a_lock_that_would_be_renewed_for_ever) {
+  Stage s;
+  AcquireParams params = waiting_ms(0, 3'000);
+  params.max_hold = 20'000 * kMillisecond;
+  Wanted &lock = s.a.take("k", params);
+  s.world.run_ms(19'500);
+  EXPECT(s.a.holds(lock.grant().handle));
+  s.world.run_ms(600);
+  EXPECT(lock.losses == 1);
+  EXPECT(s.is_free("k"));
+}
+
+UNIT_TEST(a_release_that_was_not_confirmed_goes_on_until_it_is) {
+  Stage s;
+  Wanted &lock = s.a.take("k", waiting_ms(0, 60'000));
+  s.world.run_ms(2'000);
+  s.a.host().cut();
+  const auto released = s.a.release(lock.grant().handle);
+  s.world.run_ms(1'500);
+  EXPECT(released->is(Status::IN_DOUBT));
+  s.a.host().break_connections();
+  s.a.host().mend();
+  s.world.run_ms(2'100);
+  EXPECT(s.is_free("k"));
+  EXPECT(s.a.instance().cleaner.empty());
+}
+
+UNIT_TEST(no_renewal_follows_a_release) {
+  for (int shift = 0; shift < 60; ++shift) {
+    Stage s;
+    s.world.delay_least = 0;
+    s.world.delay_most = 30 * kMillisecond;
+    Wanted &lock = s.a.take("k", waiting_ms(0, 1'000));
+    s.world.run_ms(270 + shift * 2);  // around the first renewal
+    s.a.release(lock.grant().handle);
+    s.world.run_ms(200);
+    EXPECT(s.is_free("k") && lock.losses == 0);
+  }
+}
+
+UNIT_TEST(a_grant_with_too_little_left_is_given_back) {
+  Stage s;
+  AcquireParams params = waiting_ms(0, 1'000, false);
+  params.min_remaining = 950 * kMillisecond;
+  s.world.delay_least = s.world.delay_most = 50 * kMillisecond;
+  Wanted &lock = s.a.acquire({"k"}, params);
+  s.world.run_ms(500);
+  EXPECT(lock.is(Status::TOO_LATE));
+  s.world.run_ms(200);
+  EXPECT(s.is_free("k"));
+}
+
+UNIT_TEST(what_a_closed_connection_left_in_doubt_is_undone_whether_it_arrived_or_not) {
+  for (int seed = 1; seed <= 40; ++seed) {
+    Stage s(static_cast<uint64_t>(seed));
+    s.a.release(s.a.take("warm-up").grant().handle);
+    s.world.run_ms(50);
+    s.world.delay_most = 3 * kMillisecond;
+    Wanted &wanted = s.a.acquire({"k"}, without_waiting());
+    s.world.run_for(seed * kMillisecond / 8);
+    s.a.host().break_connections();
+    s.world.run_ms(500);
+    EXPECT(wanted.ended());
+    if (!wanted.is(Status::OK)) EXPECT(s.is_free("k"));
+  }
+}
+
+UNIT_MAIN("keeping leases on a server", cmocka_unit_test(a_renewed_lease_outlives_its_time_to_live_by_far),
+          cmocka_unit_test(a_first_lease_is_short_until_its_holder_has_shown_that_it_lives),
+          cmocka_unit_test(a_lease_that_is_not_renewed_ends_here_before_it_ends_there),
+          cmocka_unit_test(ten_thousand_leases_are_renewed_in_batches_at_an_even_pace),
+          cmocka_unit_test(a_lock_is_kept_through_a_connection_that_breaks_every_second),
+          cmocka_unit_test(a_lock_is_kept_through_answers_that_are_lost),
+          cmocka_unit_test(an_outage_that_is_longer_than_the_lease_loses_it_once_and_at_its_end),
+          cmocka_unit_test(a_process_that_was_paused_beyond_its_lease_knows_when_it_wakes),
+          cmocka_unit_test(a_server_that_forgot_is_found_out_by_the_next_renewal),
+          cmocka_unit_test(a_renewal_never_prolongs_the_lease_of_somebody_else),
+          cmocka_unit_test(another_server_is_asked_before_a_lease_is_renewed_there),
+          cmocka_unit_test(an_extension_counts_from_before_it_was_sent),
+          cmocka_unit_test(a_shorter_lease_counts_at_once),
+          cmocka_unit_test(the_longest_hold_ends_a_lock_that_would_be_renewed_for_ever),
+          cmocka_unit_test(a_release_that_was_not_confirmed_goes_on_until_it_is),
+          cmocka_unit_test(no_renewal_follows_a_release),
+          cmocka_unit_test(a_grant_with_too_little_left_is_given_back),
+          cmocka_unit_test(what_a_closed_connection_left_in_doubt_is_undone_whether_it_arrived_or_not))

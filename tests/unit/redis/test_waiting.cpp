@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// The life of an acquire on a server: attempts, waiting, being woken, ends of every kind. Time and network are
+// moved by hand; the server runs the real scripts.
+#include "stage.hpp"
+
+using namespace unit;
+
+UNIT_TEST(a_free_key_costs_one_script_call_and_its_release_one) {
+  Stage s;
+  s.a.release(s.a.take("k").grant().handle);  // the server knows the scripts now
+  s.world.run_ms(10);
+  Wanted &lock = s.a.take("k");
+  const uint64_t calls = s.node.script_calls();
+  EXPECT(s.a.release(lock.grant().handle)->times == 0);  // not before the server said so
+  s.world.run_ms(10);
+  Wanted &again = s.a.take("k");
+  EXPECT(s.node.script_calls() == calls + 2);
+  EXPECT(again.grant().token > lock.grant().token);
+  EXPECT(again.grant().attempts == 1);
+}
+
+UNIT_TEST(a_key_that_is_held_is_busy_for_one_try) {
+  Stage s;
+  s.a.take("k");
+  Wanted &second = s.b.acquire({"k"}, without_waiting());
+  s.world.run_ms(10);
+  EXPECT(second.is(Status::BUSY));
+}
+
+UNIT_TEST(a_release_wakes_the_waiter_without_a_poll) {
+  Stage s;
+  Wanted &held = s.a.take("k");
+  Wanted &waiter = s.b.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(5'500);  // between two polls
+  EXPECT(!waiter.ended());
+  s.a.release(held.grant().handle);
+  s.world.run_ms(2);  // one way to the server, one to the waiter, and there and back again
+  EXPECT(waiter.is(Status::OK));
+  EXPECT((waiter.grant().flags & LIBLOCK_RESULT_WAITED) != 0);
+}
+
+UNIT_TEST(a_lease_that_ends_by_itself_frees_the_key_without_a_poll) {
+  Stage s;
+  Wanted &held = s.a.take("k", waiting_ms(1'000, 2'500, false));
+  Wanted &waiter = s.b.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(2'498);
+  EXPECT(!waiter.ended());
+  EXPECT(held.losses == 1);  // 1 % and 2 ms before the server thinks so
+  s.world.run_ms(6);
+  EXPECT(waiter.is(Status::OK));
+}
+
+UNIT_TEST(a_wake_up_that_overtakes_the_answer_of_an_attempt_is_not_lost) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Stage s(seed);
+    Wanted &held = s.a.take("k");
+    s.b.acquire({"k"}, waiting_ms(10));  // messages come to b from now on
+    s.world.run_ms(50);
+    s.world.delay_least = 0;
+    s.world.delay_most = 10 * kMillisecond;
+    Wanted &waiter = s.b.acquire({"k"}, waiting_ms(60'000));
+    s.world.run_for(s.world.random.up_to(12) * kMillisecond);
+    s.a.release(held.grant().handle);
+    s.world.run_ms(60);
+    EXPECT(waiter.is(Status::OK));
+  }
+}
+
+UNIT_TEST(a_message_that_nobody_heard_costs_no_more_than_the_safety_net) {
+  Stage s;
+  Wanted &held = s.a.take("k");
+  Wanted &waiter = s.b.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(100);
+  s.b.host().cut();
+  s.a.release(held.grant().handle);
+  s.world.run_ms(50);
+  s.b.host().break_connections();  // and with them, what was on its way
+  s.b.host().mend();
+  s.world.run_ms(1'200);
+  EXPECT(waiter.is(Status::OK));
+}
+
+UNIT_TEST(a_subscription_that_ends_is_made_again_and_the_key_looked_at) {
+  Stage s;
+  Wanted &held = s.a.take("k");
+  Wanted &waiter = s.b.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(100);
+  s.node.end_connections(true);
+  s.a.release(held.grant().handle);
+  s.world.run_ms(60);  // the first pause is 25 ms at most
+  EXPECT(waiter.is(Status::OK));
+}
+
+UNIT_TEST(a_foreign_lock_that_is_deleted_is_noticed_by_looking) {
+  Stage s;
+  s.node.ask({"SET", "liblock:k", "theirs", "PX", "60000", "NX"});
+  Wanted &waiter = s.a.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(3'000);
+  EXPECT(!waiter.ended());
+  s.node.ask({"DEL", "liblock:k"});
+  s.world.run_ms(102);
+  EXPECT(waiter.is(Status::OK));
+}
+
+UNIT_TEST(a_waiter_times_out_to_the_millisecond_and_leaves_nothing_behind) {
+  Stage s;
+  Wanted &held = s.a.take("k");
+  Wanted &waiter = s.b.acquire({"k"}, waiting_ms(700));
+  s.world.run_ms(699);
+  EXPECT(!waiter.ended());
+  s.world.run_ms(2);
+  EXPECT(waiter.is(Status::TIMEOUT));
+  s.a.release(held.grant().handle);
+  s.world.run_ms(10);
+  EXPECT(s.is_free("k"));
+  EXPECT(s.node.ask({"EXISTS", "ll1:w:{liblock:k}"}).is(0));
+}
+
+UNIT_TEST(a_grant_that_comes_after_its_request_was_canceled_is_undone) {
+  Stage s;
+  s.world.delay_least = s.world.delay_most = 5 * kMillisecond;
+  s.a.release(s.a.take("warm-up").grant().handle);
+  s.world.run_ms(50);
+  Wanted &wanted = s.a.acquire({"k"}, waiting_ms(10'000));
+  s.world.run_ms(6);  // the server has granted it; the answer is on its way
+  EXPECT(!s.is_free("k"));
+  s.a.cancel(wanted);
+  s.world.run_ms(1);
+  EXPECT(wanted.is(Status::CANCELED));
+  s.world.run_ms(30);
+  EXPECT(s.is_free("k"));
+}
+
+UNIT_TEST(a_request_that_reaches_the_server_after_its_end_is_refused_there) {
+  Stage s;
+  s.a.release(s.a.take("warm-up").grant().handle);
+  s.world.run_ms(50);
+  s.node.freeze();
+  Wanted &wanted = s.a.acquire({"k"}, waiting_ms(800));
+  s.world.run_ms(900);
+  EXPECT(wanted.is(Status::TIMEOUT) || wanted.is(Status::IN_DOUBT) || wanted.is(Status::CONNECT));
+  s.world.run_ms(4'000);
+  s.node.thaw();  // it arrives now, and so does what was sent to undo it
+  s.world.run_ms(500);
+  EXPECT(s.is_free("k"));
+}
+
+UNIT_TEST(scripts_that_the_server_forgot_are_sent_again_once) {
+  Stage s;
+  s.a.release(s.a.take("k").grant().handle);
+  s.world.run_ms(5);
+  s.node.ask({"SCRIPT", "FLUSH"});
+  const uint64_t bodies = s.node.count("eval"), hashes = s.node.count("evalsha");
+  s.a.release(s.a.take("k").grant().handle);
+  s.world.run_ms(5);
+  EXPECT(s.node.count("eval") == bodies + 2);
+  EXPECT(s.node.count("evalsha") == hashes + 2);
+}
+
+UNIT_TEST(waiters_of_one_process_ask_once_for_all_of_them) {
+  Stage s;
+  Wanted &held = s.a.take("k");
+  s.b.release(s.b.take("warm-up").grant().handle);
+  std::vector<Wanted *> waiters;
+  const uint64_t before = s.node.script_calls();
+  for (int i = 0; i < 50; ++i) waiters.push_back(&s.b.acquire({"k"}, waiting_ms(60'000)));
+  s.world.run_ms(500);
+  EXPECT(s.node.script_calls() <= before + 55);  // what each tried as it came, and the head until it is woken
+  const uint64_t asked = s.node.script_calls();
+  s.world.run_ms(3'000);
+  EXPECT(s.node.script_calls() <= asked + 5);  // three looks, and a renewal by a script that was not known
+  s.a.release(held.grant().handle);
+  for (Wanted *waiter : waiters) {
+    EXPECT(s.world.run_until([&] { return waiter->ended(); }, 50));
+    EXPECT(waiter->is(Status::OK));  // in the order in which they came
+    s.b.release(waiter->grant().handle);
+  }
+}
+
+UNIT_TEST(several_keys_are_taken_together_or_not_at_all) {
+  Stage s;
+  Wanted &held = s.a.take("k2");
+  Wanted &tried = s.b.acquire({"k1", "k2", "k3"}, without_waiting());
+  Wanted &waiter = s.b.acquire({"k3", "k2", "k1"}, waiting_ms(10'000));
+  s.world.run_ms(50);
+  EXPECT(tried.is(Status::BUSY));
+  EXPECT(s.is_free("k1") && s.is_free("k3"));
+  s.a.release(held.grant().handle);
+  s.world.run_ms(5);
+  EXPECT(waiter.is(Status::OK));
+  EXPECT(!s.is_free("k1") && !s.is_free("k2") && !s.is_free("k3"));
+}
+
+UNIT_TEST(closing_ends_a_thousand_waiters_and_frees_what_is_held) {
+  Stage s;
+  Wanted &held = s.a.take("k");
+  s.b.take("mine");
+  std::vector<Wanted *> waiters;
+  for (int i = 0; i < 1'000; ++i) waiters.push_back(&s.b.acquire({"k"}, waiting_ms(600'000)));
+  s.world.run_ms(100);
+  bool closed = false;
+  run_once(s.b.host(), [&] { s.b.instance().close(false, [&] { closed = true; }); });
+  s.world.run_ms(20);
+  EXPECT(closed);
+  for (const Wanted *waiter : waiters) EXPECT(waiter->is(Status::CLOSED));
+  EXPECT(s.is_free("mine"));
+  s.a.release(held.grant().handle);
+  s.world.run_ms(10);
+  EXPECT(s.is_free("k"));
+}
+
+UNIT_MAIN("waiting on a server", cmocka_unit_test(a_free_key_costs_one_script_call_and_its_release_one),
+          cmocka_unit_test(a_key_that_is_held_is_busy_for_one_try),
+          cmocka_unit_test(a_release_wakes_the_waiter_without_a_poll),
+          cmocka_unit_test(a_lease_that_ends_by_itself_frees_the_key_without_a_poll),
+          cmocka_unit_test(a_wake_up_that_overtakes_the_answer_of_an_attempt_is_not_lost),
+          cmocka_unit_test(a_message_that_nobody_heard_costs_no_more_than_the_safety_net),
+          cmocka_unit_test(a_subscription_that_ends_is_made_again_and_the_key_looked_at),
+          cmocka_unit_test(a_foreign_lock_that_is_deleted_is_noticed_by_looking),
+          cmocka_unit_test(a_waiter_times_out_to_the_millisecond_and_leaves_nothing_behind),
+          cmocka_unit_test(a_grant_that_comes_after_its_request_was_canceled_is_undone),
+          cmocka_unit_test(a_request_that_reaches_the_server_after_its_end_is_refused_there),
+          cmocka_unit_test(scripts_that_the_server_forgot_are_sent_again_once),
+          cmocka_unit_test(waiters_of_one_process_ask_once_for_all_of_them),
+          cmocka_unit_test(several_keys_are_taken_together_or_not_at_all),
+          cmocka_unit_test(closing_ends_a_thousand_waiters_and_frees_what_is_held))
