@@ -4,6 +4,7 @@
 #include "redis/attempt.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "redis/instance.hpp"
 
@@ -18,10 +19,13 @@ Attempt::Attempt(Instance &instance, AcquireRequest &request, std::string id)
   renews_ = params.renew;
   max_hold_ = params.max_hold;
   ttl_ = std::min(params.ttl, params.max_hold);
-  first_ttl_ = renews_ ? std::min(ttl_, instance.options.first_lease) : ttl_;
   has_metadata_ = !params.metadata.empty();
   replicas_ = params.replicas;
-  replicas_timeout_ = params.replicas_timeout;
+  // Half of the first lease at most is spent on waiting for replicas.
+  Nanos first_most = instance.options.first_lease;
+  if (replicas_ != 0) first_most = std::max(first_most, 2 * params.replicas_timeout);
+  first_ttl_ = renews_ ? std::min(ttl_, first_most) : ttl_;
+  replicas_timeout_ = std::max(kMillisecond, std::min(params.replicas_timeout, first_ttl_ / 2));
 }
 
 // An answer that may wait for replicas would hold up everything behind it: it has a connection for itself.
@@ -60,6 +64,9 @@ class Attempt::ReplicaWait final : public Command {
 
 void Attempt::forget_request() {
   request_ = nullptr;  // where it was not sent yet, it goes with a time that is over
+  if (!is_granted_) return;
+  not_after_us_ = 0;  // it has been carried out: it will not be again
+  undo();
 }
 
 void Attempt::sending(Nanos now) {
@@ -156,6 +163,7 @@ void Attempt::answered(const Reply &reply) {
   if (reply.at(0).text == "OK") {
     const auto token = static_cast<uint64_t>(reply.at(2).integer);
     if (replicas_ == 0 || request_ == nullptr) return granted(token, 0);
+    is_granted_ = true;
     instance_.link.durable().send(*new ReplicaWait(*this, token));
     return;
   }
@@ -170,8 +178,7 @@ void Attempt::answered(const Reply &reply) {
 
 void Attempt::granted(uint64_t token, uint32_t replicas) {
   if (request_ == nullptr) {
-    not_after_us_ = 0;  // it has been carried out: it will not be again
-    undo();
+    if (!std::exchange(is_granted_, true)) forget_request();
   } else {
     request_->grant.replicas = replicas;
     if (replicas < static_cast<uint32_t>(replicas_)) request_->grant.flags |= LIBLOCK_RESULT_FEWER_REPLICAS;

@@ -17,6 +17,8 @@ class Attempt final : public ServerCall {
  public:
   Attempt(Instance &instance, AcquireRequest &request, std::string id);
   void forget_request();
+  // Granted, and waiting for replicas: the request cannot time out any more.
+  bool is_granted() const { return is_granted_; }
   void send();
 
   const std::vector<std::string> &lock_keys() const { return lock_keys_; }
@@ -55,6 +57,7 @@ class Attempt final : public ServerCall {
   int32_t replicas_ = 0;
   Nanos replicas_timeout_ = 0;
   bool was_sent_ = false;
+  bool is_granted_ = false;
   Nanos sent_at_ = 0;
   int64_t not_after_us_ = 0;
 };

@@ -149,6 +149,7 @@ void Instance::send_release(std::vector<HeldLock::Part> parts, Handle handle, ui
   for (const HeldLock::Part &part : parts) {
     Lease &lease = *part.lease;
     keys.push_back({lease.keys[part.key].lock_key, lease.id});
+    keeper.count(lease, -1);
     ends_at = std::max(ends_at, lease.ends_at.load());
     const bool is_empty =
         std::all_of(lease.keys.begin(), lease.keys.end(), [](const Lease::Key &k) { return k.handles == 0; });
@@ -166,7 +167,7 @@ void Instance::extend(Handle handle, Nanos ttl, bool renews, bool add, Released 
     return;
   }
   const std::vector<LeaseRef> leases = leases_of(*lock);
-  for (const LeaseRef &lease : leases) lease->renews = renews;
+  for (const LeaseRef &lease : leases) lease->renews = lease->renews || renews;
   keeper.extend(leases, ttl, add, std::move(done));
 }
 

@@ -44,7 +44,8 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
   using Released = std::function<void(Status, const std::string &why)>;
   void release(Handle handle, Released done);
   void release_part(HeldLock &lock, size_t part, Released done);
-  // Sets the leases of a lock anew, and whether they are renewed. done may be nullptr.
+  // Sets the leases of a lock anew; renews: they are renewed from now on, if they were not before. done may be
+  // nullptr.
   void extend(Handle handle, Nanos ttl, bool renews, bool add, Released done);
   static std::vector<LeaseRef> leases_of(const HeldLock &lock);
   // An administrator's call of this instance took the key from whoever had it, and sent the waiters away too.
@@ -77,6 +78,7 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
   struct Counts {
     std::atomic<uint64_t> acquired{0}, released{0}, contended{0}, expired{0}, taken_away{0}, timeouts{0},
         canceled{0}, renewals{0}, waiters{0};
+    std::atomic<int64_t> keys_held{0};
   } counts;
 
  private:

@@ -231,12 +231,19 @@ void Keeper::stop() {
 void Keeper::begin(const LeaseRef &lease, Nanos sent_at) {
   lease->self = lease;
   if (lease->renews) set_renewal(*lease, sent_at, lease->first_ttl);
+  count(*lease, static_cast<int64_t>(lease->keys.size()));
   leases_.push_back(lease);
   lease->place = leases_.size() - 1;
   arm(*lease);
 }
 
+void Keeper::count(Lease &lease, int64_t keys) {
+  lease.keys_counted += keys;
+  instance_.counts.keys_held.fetch_add(keys);
+}
+
 void Keeper::let_go(Lease &lease) {
+  count(lease, -lease.keys_counted);
   if (lease.state.load() == Lease::State::Held) lease.state.store(Lease::State::Released);
   instance_.runtime->cancel(lease);
   set_rate(lease, 0);
@@ -363,12 +370,15 @@ Nanos Keeper::renewal_ttl(const Lease &lease) const {
   return std::min(lease.ttl, std::max(kShortest, lease.hold_until - instance_.clock.now()));
 }
 
+// When two thirds of what a renewal sets are left, or of what there is where that is less: so that a renewal never
+// takes anything away.
 void Keeper::set_renewal(Lease &lease, Nanos from, Nanos ttl) {
-  if (ttl == kNever) return;
-  const Nanos third = ttl / 3;
-  lease.renew_at = from + third - instance_.random.up_to(third / 10);
-  if (lease.hold_until != kNever && from + ttl >= lease.hold_until) lease.renew_at = kNever;
-  set_rate(lease, lease.renew_at == kNever ? 0 : 1e9 / static_cast<double>(third));
+  lease.renew_at = kNever;
+  if (ttl != kNever && lease.ttl != kNever && (lease.hold_until == kNever || from + ttl < lease.hold_until)) {
+    const Nanos least = std::min(ttl, lease.ttl);
+    lease.renew_at = from + ttl - least * 2 / 3 - instance_.random.up_to(least / 30);
+  }
+  set_rate(lease, lease.renew_at == kNever ? 0 : 3e9 / static_cast<double>(std::min(ttl, lease.ttl)));
 }
 
 void Keeper::try_again(const LeaseRef &lease) {
@@ -396,7 +406,6 @@ void Keeper::extend(const std::vector<LeaseRef> &leases, Nanos ttl, bool add, Do
   const Nanos now = instance_.clock.now();
   for (const LeaseRef &lease : leases) {
     if (!add) lease->ttl = ttl;
-    lease->hold_until = kNever;
     // A shorter lease counts here before the server knows of it.
     if (!add && ttl != kNever && now + Lease::trusted(ttl) < lease->ends_at.load())
       lease->ends_at.store(now + Lease::trusted(ttl));

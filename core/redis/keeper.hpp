@@ -27,6 +27,8 @@ class Keeper {
   // Its keys were given back, or are about to be: nothing more is sent for it.
   void let_go(Lease &lease);
   void lose(const LeaseRef &lease);
+  // So many keys of it more, or less, among those that this instance says it holds.
+  void count(Lease &lease, int64_t keys);
 
   using Done = std::function<void(Status, const std::string &why)>;
   // Sets the ends of leases to ttl from now, or adds it to what remains. kNever: takes the expiry away.

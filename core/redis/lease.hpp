@@ -68,6 +68,7 @@ struct Lease final : public Timer {
   bool must_verify = false;   // the server is another one: not renewed before it knows this lease
   bool has_metadata = false;
   std::vector<Handle> locks;  // that it belongs to
+  int64_t keys_counted = 0;   // among those that the instance says it holds
   size_t place = SIZE_MAX;    // among those of the keeper
 
   void fire(Nanos now) override;

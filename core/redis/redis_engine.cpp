@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/parking.hpp"
 #include "runtime/once.hpp"
 
@@ -123,7 +125,7 @@ void RedisEngine::start(Ask &ask) {
 
 void RedisEngine::stats(liblock_stats &stats) {
   const Instance::Counts &counts = instance_->counts;
-  stats.locks_held = instance_->holds.size();
+  stats.locks_held = static_cast<uint64_t>(std::max<int64_t>(0, counts.keys_held.load()));
   stats.acquired = counts.acquired.load();
   stats.released = counts.released.load();
   stats.contended = counts.contended.load();

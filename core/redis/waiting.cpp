@@ -306,6 +306,7 @@ void Waiting::arm(AcquireRequest &request) {
 }
 
 void Waiting::on_timer(AcquireRequest &request, Nanos) {
+  if (request.attempt_ != nullptr && request.attempt_->is_granted()) return;
   const Nanos now = instance_.runtime->now();
   if (request.was_queued_) {
     const auto step = request.retries_.advance(request.params_.retry, instance_.random, now);

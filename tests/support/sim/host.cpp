@@ -57,7 +57,7 @@ void Host::turn() {
       notice->dispose();
     }
   }
-  std::erase_if(wires_, [](const std::shared_ptr<Wire> &wire) { return wire->is_closed(); });
+  std::erase_if(wires_, [](const std::shared_ptr<Wire> &wire) { return wire->is_done(); });
 }
 
 void Host::break_connections() {
@@ -66,7 +66,8 @@ void Host::break_connections() {
 
 void Host::mend() {
   cut_ = false;
-  for (const auto &wire : wires_) wire->resume();
+  const std::vector<std::shared_ptr<Wire>> wires = wires_;
+  for (const auto &wire : wires) wire->resume();
 }
 
 void Host::kill() {

@@ -59,6 +59,9 @@ Reply Node::answer(Wire &wire, const Words &words) {
     wire.channels.insert(words.at(1));
     return Reply::array({Reply::string("subscribe"), Reply::string(words[1]), Reply::of(1)});
   }
+  // The client is held up until there are so many, which is never, or its time is over.
+  if (name == "wait" && server_.replicas < std::stoll(words.at(1)))
+    wire.hold_answers(world_.now() + std::stoll(words.at(2)) * kMillisecond);
   if (name == "ping" && !wire.channels.empty())
     return Reply::array({Reply::string("pong"), Reply::string("")});
   return server_.command(words);

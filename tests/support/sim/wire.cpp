@@ -80,7 +80,7 @@ void Wire::deliver(bool to_node, std::string piece) {
 
 void Wire::arrive(Arrival arrival) { arrived_.push_back(std::move(arrival)); }
 
-void Wire::reply(std::string bytes) {
+void Wire::reply(const std::string &bytes) {
   if (answers_are_lost || node_ended_) return;
   send_pieces(bytes, false);
 }
@@ -93,13 +93,14 @@ void Wire::end_by_node(const std::string &why) {
 }
 
 void Wire::break_off(bool delivers) {
-  drops_requests_ = !delivers;
+  drops_requests_ = drops_requests_ || !delivers;
   answers_are_lost = true;
   arrive({Arrival::Kind::Ended, "connection reset"});
 }
 
 void Wire::orphan(bool delivers) {
-  drops_requests_ = !delivers;
+  drops_requests_ = drops_requests_ || !delivers ||
+                    !held_[1].empty();  // what a cut holds up is lost, and what comes behind it
   orphaned_ = true;
   if (node_ == nullptr) return;
   host_.world().at(next_arrival(true), [wire = shared_from_this()] {

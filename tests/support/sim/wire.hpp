@@ -3,6 +3,7 @@
 // the other in order, some time later; what the host had written before it closed still arrives.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <set>
@@ -25,6 +26,8 @@ class Wire final : public liblock::ByteStream, public std::enable_shared_from_th
   // What the host has to say, and what has arrived for it while it was paused. False: nothing.
   bool turn();
   bool is_closed() const { return listener_ == nullptr; }
+  // Nothing is to be done for it by the host any more.
+  bool is_done() const { return is_closed() && held_[0].empty() && held_[1].empty(); }
   // Both ends are told. delivers: what the host had written arrives nevertheless.
   void break_off(bool delivers);
   // The host is gone; what it had written may arrive nevertheless.
@@ -33,7 +36,9 @@ class Wire final : public liblock::ByteStream, public std::enable_shared_from_th
   void resume();
 
   // The node's side.
-  void reply(std::string bytes);
+  void reply(const std::string &bytes);
+  // What is answered from now on leaves no earlier than then.
+  void hold_answers(Nanos until) { last_[0] = std::max(last_[0], until); }
   void end_by_node(const std::string &why);
   std::set<std::string> channels;
   bool answers_are_lost = false;  // from now on, on this connection

@@ -92,6 +92,10 @@ void RandomRun::acquire() {
   }
   if (roll(8) == 0) params.max_hold = 1'500 * kMillisecond;
   if (roll(8) == 0) params.min_remaining = 80 * kMillisecond;
+  if (roll(10) == 0) {
+    params.replicas = 1;
+    params.replicas_timeout = roll(300) * kMillisecond;
+  }
   std::shared_ptr<liblock::RedisOwner> owner;
   if (swarm_.owners && roll(3) == 0) {
     owner = owners_[2 * at + static_cast<size_t>(roll(2))];

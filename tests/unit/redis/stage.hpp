@@ -125,10 +125,11 @@ class Process {
   std::shared_ptr<Answered> release(Handle handle) {
     return ask([this, handle](auto done) { instance_->release(handle, done); });
   }
-  std::shared_ptr<Answered> extend(Handle handle, int64_t ttl_ms, bool renews = true) {
-    return ask([this, handle, ttl_ms, renews](auto done) {
-      instance_->extend(handle, liblock::nanos_from_ms(ttl_ms), renews, false, done);
-    });
+  std::shared_ptr<Answered> extend(Handle handle, int64_t ttl_ms, bool renews = true, bool add = false) {
+    return extend_for(handle, liblock::nanos_from_ms(ttl_ms), renews, add);
+  }
+  std::shared_ptr<Answered> extend_for(Handle handle, Nanos ttl, bool renews, bool add) {
+    return ask([=, this](auto done) { instance_->extend(handle, ttl, renews, add, done); });
   }
   // What the lock says of itself here and now.
   bool holds(Handle handle) const { return instance_->holds.view(handle).status == Status::OK; }

@@ -166,6 +166,60 @@ UNIT_TEST(a_shorter_lease_counts_at_once) {
   EXPECT(!s.a.holds(lock.grant().handle));
 }
 
+UNIT_TEST(a_lock_that_is_renewed_still_is_when_it_was_extended) {
+  for (const bool add : {false, true}) {
+    Stage s;
+    Wanted &lock = s.a.take("k", waiting_ms(0, 600));
+    s.a.extend(lock.grant().handle, 1'000, false, add);
+    for (int i = 0; i < 100; ++i) {
+      s.world.run_ms(100);
+      EXPECT(s.a.holds(lock.grant().handle) && lock.losses == 0);
+      // A renewal takes nothing away of what was added.
+      EXPECT(!add || i > 5 || s.node.ask({"PTTL", "liblock:k"}).integer > 1'400 - 100 * (i + 1));
+    }
+    EXPECT(s.node.ask({"PTTL", "liblock:k"}).integer <= (add ? 600 : 1'000));
+  }
+}
+
+UNIT_TEST(a_lock_whose_expiry_was_taken_away_is_not_renewed_any_more) {
+  Stage s;
+  Wanted &lock = s.a.take("k", waiting_ms(0, 600));
+  s.a.extend_for(lock.grant().handle, liblock::kNever, false, false);
+  s.world.run_ms(10);
+  const uint64_t calls = s.node.script_calls();
+  s.world.run_ms(60'000);
+  EXPECT(s.node.script_calls() == calls);
+  EXPECT(s.a.holds(lock.grant().handle) && s.node.ask({"PTTL", "liblock:k"}).is(-1));
+}
+
+UNIT_TEST(an_extension_beyond_the_longest_hold_is_not_renewed) {
+  Stage s;
+  AcquireParams params = waiting_ms(0, 600);
+  params.max_hold = 1'500 * kMillisecond;
+  Wanted &lock = s.a.take("k", params);
+  s.a.extend(lock.grant().handle, 5'000, false);
+  s.world.run_ms(4'800);
+  EXPECT(s.a.holds(lock.grant().handle));
+  s.world.run_ms(300);
+  EXPECT(lock.losses == 1);
+}
+
+UNIT_TEST(keys_are_counted_while_they_are_held) {
+  Stage s;
+  const std::atomic<int64_t> &held = s.a.instance().counts.keys_held;
+  Wanted &two = s.a.acquire({"x", "y"}, without_waiting());
+  Wanted &lost = s.a.take("k");
+  s.world.run_ms(5);
+  EXPECT(held == 3);
+  s.node.ask({"DEL", "liblock:k"});
+  s.world.run_ms(1'100);
+  EXPECT(lost.losses == 1 && held == 2);
+  s.a.release(lost.grant().handle);
+  s.a.release(two.grant().handle);
+  s.world.run_ms(5);
+  EXPECT(held == 0);
+}
+
 UNIT_TEST(the_longest_hold_ends_a_lock_that_would_be_renewed_for_ever) {
   Stage s;
   AcquireParams params = waiting_ms(0, 3'000);
@@ -246,6 +300,10 @@ UNIT_MAIN("keeping leases on a server", cmocka_unit_test(a_renewed_lease_outlive
           cmocka_unit_test(another_server_is_asked_before_a_lease_is_renewed_there),
           cmocka_unit_test(an_extension_counts_from_before_it_was_sent),
           cmocka_unit_test(a_shorter_lease_counts_at_once),
+          cmocka_unit_test(a_lock_that_is_renewed_still_is_when_it_was_extended),
+          cmocka_unit_test(a_lock_whose_expiry_was_taken_away_is_not_renewed_any_more),
+          cmocka_unit_test(an_extension_beyond_the_longest_hold_is_not_renewed),
+          cmocka_unit_test(keys_are_counted_while_they_are_held),
           cmocka_unit_test(the_longest_hold_ends_a_lock_that_would_be_renewed_for_ever),
           cmocka_unit_test(a_release_that_was_not_confirmed_goes_on_until_it_is),
           cmocka_unit_test(no_renewal_follows_a_release),

@@ -191,6 +191,39 @@ UNIT_TEST(several_keys_are_taken_together_or_not_at_all) {
   EXPECT(!s.is_free("k1") && !s.is_free("k2") && !s.is_free("k3"));
 }
 
+AcquireParams replicated(AcquireParams params, int64_t timeout_ms) {
+  params.replicas = 1;
+  params.replicas_timeout = timeout_ms * kMillisecond;
+  return params;
+}
+
+UNIT_TEST(a_grant_does_not_time_out_while_replicas_are_waited_for) {
+  Stage s;
+  Wanted &lock = s.a.acquire({"k"}, replicated(waiting_ms(100), 1'000));
+  s.world.run_ms(1'010);
+  EXPECT(lock.is(Status::OK) && lock.grant().replicas == 0);
+  EXPECT((lock.grant().flags & LIBLOCK_RESULT_FEWER_REPLICAS) != 0);
+}
+
+UNIT_TEST(waiting_for_replicas_leaves_half_of_a_short_lease) {
+  Stage s;
+  Wanted &lock = s.a.acquire({"k"}, replicated(without_waiting(500), 1'000));
+  s.world.run_ms(260);
+  EXPECT(lock.is(Status::OK) && lock.grant().remaining > 200 * kMillisecond);
+  s.world.run_ms(5'000);
+  EXPECT(s.a.holds(lock.grant().handle));
+}
+
+UNIT_TEST(a_canceled_grant_that_waits_for_replicas_frees_its_key_at_once) {
+  Stage s;
+  Wanted &lock = s.a.acquire({"k"}, replicated(waiting_ms(60'000), 10'000));
+  s.world.run_ms(100);
+  EXPECT(!s.is_free("k"));
+  s.a.cancel(lock);
+  s.world.run_ms(5);
+  EXPECT(lock.is(Status::CANCELED) && s.is_free("k"));
+}
+
 UNIT_TEST(closing_ends_a_thousand_waiters_and_frees_what_is_held) {
   Stage s;
   Wanted &held = s.a.take("k");
@@ -223,4 +256,7 @@ UNIT_MAIN("waiting on a server", cmocka_unit_test(a_free_key_costs_one_script_ca
           cmocka_unit_test(scripts_that_the_server_forgot_are_sent_again_once),
           cmocka_unit_test(waiters_of_one_process_ask_once_for_all_of_them),
           cmocka_unit_test(several_keys_are_taken_together_or_not_at_all),
+          cmocka_unit_test(a_grant_does_not_time_out_while_replicas_are_waited_for),
+          cmocka_unit_test(waiting_for_replicas_leaves_half_of_a_short_lease),
+          cmocka_unit_test(a_canceled_grant_that_waits_for_replicas_frees_its_key_at_once),
           cmocka_unit_test(closing_ends_a_thousand_waiters_and_frees_what_is_held))
