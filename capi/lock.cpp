@@ -43,7 +43,8 @@ liblock_status liblock_release(liblock_context *context, liblock_lock lock, libl
     const Status open = usable(context);
     if (open != Status::OK) return open;
     const bool has_server = context->rep->options().kind.has_server;
-    return has_server ? release_on_server(*context->rep, lock, message) : context->rep->engine().release(lock);
+    return has_server ? release_on_server(*context->rep, lock, message)
+                      : context->rep->engine().release(lock);
   });
   if (result != nullptr) {
     Outcome outcome;
@@ -75,9 +76,9 @@ liblock_status liblock_extend(liblock_context *context, liblock_lock lock, int64
     WaitedAsk ask(Ask::What::Extend);
     ask.lock = lock;
     if (const Status status = fill_extend(*context->rep, ttl_ms, flags, ask); status != Status::OK) {
-      outcome.message =
-          "ttl_ms must be 1 (20 on servers) to max_ttl_ms, TTL_AUTO or TTL_NONE; flags EXTEND_SET or "
-          "EXTEND_ADD";
+      const bool is_ttl = ttl_ms != LIBLOCK_DEFAULT && ttl_is_valid(ttl_ms, context->rep->options());
+      outcome.message = is_ttl ? "flags must be LIBLOCK_EXTEND_SET or LIBLOCK_EXTEND_ADD"
+                               : explain_ttl(ttl_ms, context->rep->options());
       return status;
     }
     const Status status = context->rep->ask(ask, false, outcome);
@@ -181,6 +182,8 @@ liblock_status liblock_wait_lost(liblock_context *context, liblock_lock lock, in
     WaitedAsk ask(Ask::What::WaitLost);
     ask.lock = lock;
     ask.wait = wait;
-    return context->rep->ask(ask, wait != 0, outcome);
+    const Status status = context->rep->ask(ask, wait != 0, outcome);
+    if (status == Status::TIMEOUT) outcome.message = "the lock is still held";
+    return status;
   });
 }

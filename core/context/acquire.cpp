@@ -37,8 +37,11 @@ Status undo_if_late(Engine &engine, const Grant &grant, Nanos min_remaining) {
   return Status::TOO_LATE;
 }
 
-constexpr char kNotAccepted[] =
-    "a context with a server has no global lock, and its lock keys must not begin with \"ll1:\"";
+const char *why_not_accepted(std::span<const Bytes> keys) {
+  return keys.empty()
+             ? "a context with a server has no global lock; agree on a key that stands for everything"
+             : "prefix and key together must not begin with \"ll1:\", which is for liblock's own records";
+}
 
 void single_attempt(AcquireParams &params) {
   params.wait = 0;
@@ -196,12 +199,14 @@ Outcome Context::acquire(std::span<const Bytes> keys, const liblock_acquire_opti
   if (try_once) single_attempt(params);
   outcome.status = engine_->accepts(keys);
   if (outcome.status != Status::OK) {
-    outcome.message = kNotAccepted;
+    outcome.message = why_not_accepted(keys);
     return outcome;
   }
   if (!params.tries_once() || engine_->talks_to_server()) outcome.status = may_block();
   if (outcome.status != Status::OK) {
-    outcome.message = "a callback or loop thread must not wait; use wait_ms 0, or the _async call";
+    outcome.message = engine_->talks_to_server()
+                          ? "a callback or loop thread must not wait for a server; use the _async call"
+                          : "a callback or loop thread must not wait; use wait_ms 0, or the _async call";
     return outcome;
   }
   params.threads_waiting = &waiting_;

@@ -49,10 +49,10 @@ Status refuse_url(const char *url, std::string &message) {
     message = "this version has no quorum: contexts yet; use \"redis://host:port/db\" or \"local:NAME\"";
     return Status::UNSUPPORTED;
   }
-  const size_t scheme = std::strspn(url, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+  const size_t scheme = std::strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
   const bool has_scheme = scheme > 0 && url[scheme] == ':';
   message = has_scheme ? "the url names no kind of context that this version knows; use \"local:NAME\", "
-                         "\"redis://host:port/db\", \"rediss://…\" or \"unix:///path\""
+                         "\"redis://host:port/db\", \"rediss://…\" or \"unix:///path\", in small letters"
                        : "the url has no scheme; use \"local:NAME\" or \"redis://host:port/db\"";
   return has_scheme ? Status::UNSUPPORTED : Status::INVALID_ARGUMENT;
 }

@@ -199,14 +199,16 @@ Status check_acquire_options(const liblock_acquire_options &o, const ContextOpti
   return fine && contradiction_of(o) == nullptr ? Status::OK : Status::INVALID_ARGUMENT;
 }
 
+std::string explain_ttl(int64_t ttl_ms, const ContextOptions &context) {
+  return "ttl_ms is " + std::to_string(ttl_ms) + "; use " + std::to_string(context.kind.ttl_least_ms) +
+         " to max_ttl_ms (" + std::to_string(context.table.max_ttl_ms) +
+         "), LIBLOCK_TTL_AUTO or LIBLOCK_TTL_NONE";
+}
+
 std::string explain_acquire_options(const liblock_acquire_options &o, const ContextOptions &context) {
   if (o.replicas > 0 && !context.kind.has_server) return "replicas: a local context has none; leave it 0";
   if (o.mode != LIBLOCK_MODE_EXCLUSIVE) return "mode is not EXCLUSIVE; shared locks are not in this version";
-  if (!ttl_is_valid(o.ttl_ms, context)) {
-    return "ttl_ms is " + std::to_string(o.ttl_ms) + "; use " + std::to_string(context.kind.ttl_least_ms) +
-           " to max_ttl_ms (" + std::to_string(context.table.max_ttl_ms) +
-           "), LIBLOCK_TTL_AUTO or LIBLOCK_TTL_NONE";
-  }
+  if (!ttl_is_valid(o.ttl_ms, context)) return explain_ttl(o.ttl_ms, context);
   std::string message;
   visit_ranges(o, [&message](const Range &range) {
     if (message.empty() && !range.holds()) message = range.text();

@@ -24,7 +24,7 @@ class Asking::PingCall final : public Command {
     const bool fine = reply.is(Reply::Kind::Status);
     const ServerError error = classify_error(fine ? Bytes() : reply.text);
     Ask &ask = ask_;
-    const std::string why = fine ? "" : shown(reply.text);
+    const std::string why = fine ? "" : explained(reply.text);
     delete this;
     finish(ask, fine ? Status::OK : error.status, why);
   }

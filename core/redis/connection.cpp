@@ -166,7 +166,7 @@ void Connection::handle(const Reply &reply) {
     // Before it closes a connection that it does not want, a server says why without being asked.
     const ServerError error = classify_error(reply.is(Reply::Kind::Error) ? reply.text : Bytes());
     drop(reply.is(Reply::Kind::Error) ? error.status : Status::PROTOCOL,
-         reply.is(Reply::Kind::Error) ? shown(reply.text) : "a reply that nobody asked for");
+         reply.is(Reply::Kind::Error) ? explained(reply.text) : "a reply that nobody asked for");
     return;
   }
   sent_.pop()->replied(reply);
@@ -247,8 +247,12 @@ void Connection::fire(Nanos now) {
     if (user_.still_wanted()) open();
     return;
   }
-  if ((state_ == State::Opening || state_ == State::Greeting) && now >= deadline_)
-    return drop(Status::CONNECT, "it did not answer within connect_timeout_ms");
+  if ((state_ == State::Opening || state_ == State::Greeting) && now >= deadline_) {
+    // A server without TLS waits for the end of what it takes for a command.
+    const char *hint =
+        tls_ != nullptr && state_ == State::Greeting ? "; for a port without TLS it is redis://" : "";
+    return drop(Status::CONNECT, std::string("it did not answer within connect_timeout_ms") + hint);
+  }
   if (state_ == State::Ready && !sent_.empty() &&
       now >= sent_.front()->sent_at_ + options_.command_timeout + sent_.front()->more_time_)
     return drop(Status::CONNECT, "it did not answer within command_timeout_ms");

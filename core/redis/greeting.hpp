@@ -99,17 +99,25 @@ class Greeting {
     const bool must_succeed = number == Auth || number == Select || number == Subscribe;
     if (reply.is(Reply::Kind::Error) && must_succeed) {
       const Status status = number == Auth ? Status::AUTH : classify_error(reply.text).status;
-      return refused(status, (number == Auth ? "it refused user or password: " : "") + shown(reply.text));
+      return refused(status, what_failed(number) + explained(reply.text));
     }
     // Without credentials, everything is refused: the first refusal says so.
     if (reply.is(Reply::Kind::Error) && classify_error(reply.text).wrong_server)
-      return refused(classify_error(reply.text).status, shown(reply.text));
+      return refused(classify_error(reply.text).status, explained(reply.text));
     if (number == Time) {
       read_time(reply);
     } else if (reply.is(Reply::Kind::Text)) {
       read_info(reply.text);
     }
     if (number == last_) step_done();
+  }
+  std::string what_failed(Number number) const {
+    if (number == Select) return "database " + std::to_string(address_.db) + ": ";
+    if (number != Auth) return {};
+    // redis://word@host names a user; many mean a password.
+    const bool only_user = !address_.user.empty() && address_.password.empty();
+    return only_user ? "it refused the user (a password stands behind a colon, redis://:PASSWORD@host): "
+                     : "it refused user or password: ";
   }
   void read_time(const Reply &reply) {
     int64_t seconds = 0, micros = 0;

@@ -105,7 +105,7 @@ class Scan final : public Command, public Inspection {
   }
   ReplyLimits limits() const override { return {4 * 1'024 * 1'024, 65'536, 4}; }
   void replied(const Reply &reply) override {
-    if (reply.is(Reply::Kind::Error)) return end(classify_error(reply.text).status, shown(reply.text));
+    if (reply.is(Reply::Kind::Error)) return end(classify_error(reply.text).status, explained(reply.text));
     const Bytes cursor = reply.at(0).text;
     const Reply &keys = reply.at(1);
     ask_.number = 0;

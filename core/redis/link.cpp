@@ -13,7 +13,7 @@ void ServerCall::replied(const Reply &reply) {
     return;
   }
   Link &link = *link_;
-  const std::string text = shown(reply.text);
+  const std::string text = explained(reply.text);
   Failure failure{error.status, false, text};
   failure.passes = error.passes;
   failed(failure);  // may be the end of this call

@@ -14,18 +14,23 @@ struct Known {
 
 constexpr Known kKnown[] = {
     {"NOSCRIPT", {Status::SERVER, true, false, true}},
-    {"WRONGTYPE", {Status::WRONG_TYPE, false, false, false}},
-    {"READONLY", {Status::READ_ONLY, true, true, false}},
-    {"MASTERDOWN", {Status::READ_ONLY, true, true, false}},
-    {"NOAUTH", {Status::AUTH, false, true, false}},
+    {"WRONGTYPE",
+     {Status::WRONG_TYPE, false, false, false,
+      "something that is no lock is stored there; set another prefix"}},
+    {"READONLY", {Status::READ_ONLY, true, true, false, "give the address of the master"}},
+    {"MASTERDOWN", {Status::READ_ONLY, true, true, false, "give the address of the master"}},
+    {"NOAUTH",
+     {Status::AUTH, false, true, false,
+      "give the password in the url, redis://:PASSWORD@host, or as option"}},
     {"WRONGPASS", {Status::AUTH, false, true, false}},
-    {"NOPERM", {Status::AUTH, false, false, false}},
-    {"MOVED", {Status::UNSUPPORTED, false, false, false}},
-    {"ASK", {Status::UNSUPPORTED, false, false, false}},
-    {"CROSSSLOT", {Status::UNSUPPORTED, false, false, false}},
+    {"NOPERM",
+     {Status::AUTH, false, false, false, "docs/operations.md has the rights, for the prefix that is set"}},
+    {"MOVED", {Status::UNSUPPORTED, false, false, false, "a cluster; give a server of its own"}},
+    {"ASK", {Status::UNSUPPORTED, false, false, false, "a cluster; give a server of its own"}},
+    {"CROSSSLOT", {Status::UNSUPPORTED, false, false, false, "a cluster; give a server of its own"}},
     {"LOADING", {Status::SERVER, true, false, false}},
-    {"BUSY", {Status::SERVER, true, false, false}},
-    {"OOM", {Status::SERVER, true, false, false}},
+    {"BUSY", {Status::SERVER, true, false, false, "a script of somebody holds it up; SCRIPT KILL ends it"}},
+    {"OOM", {Status::SERVER, true, false, false, "raise maxmemory; set maxmemory-policy noeviction"}},
     {"MISCONF", {Status::SERVER, true, false, false}},
     {"NOREPLICAS", {Status::SERVER, true, false, false}},
     {"CLUSTERDOWN", {Status::SERVER, true, false, false}},
@@ -59,6 +64,11 @@ ServerError classify_error(Bytes text) {
   if (text.find("invalid password") != Bytes::npos || text.find("AUTH") != Bytes::npos)
     return {Status::AUTH, false, true, false};
   return {};
+}
+
+std::string explained(Bytes text) {
+  const Bytes cure = classify_error(text).cure;
+  return shown(text) + (cure.empty() ? "" : " (" + std::string(cure) + ")");
 }
 
 std::string shown(Bytes text) {

@@ -15,11 +15,13 @@ struct ServerError {
   bool passes = false;        // waiting may help: a server that loads, is busy, has no memory …
   bool wrong_server = false;  // this is not the server that grants: connect anew before the next request
   bool no_script = false;     // EVALSHA of a script that the server has forgotten
+  Bytes cure = {};            // what to do about it, where the error itself does not say so
 };
 
 ServerError classify_error(Bytes text);
 
-// For people: printable, at most 200 bytes.
+// For people: printable, at most 200 bytes; an error with its cure.
 std::string shown(Bytes text);
+std::string explained(Bytes error);
 
 }  // namespace liblock

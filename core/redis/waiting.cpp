@@ -257,7 +257,10 @@ void Waiting::late(AcquireRequest &request) {
 
 void Waiting::troubled(AcquireRequest &request, const Failure &failure) {
   request.attempt_ = nullptr;
-  instance_.note_trouble(failure.text);
+  const bool is_about_key = failure.status == Status::WRONG_TYPE;
+  const char *more = request.keys_.size() > 1 ? " or another key of this lock: " : ": ";
+  instance_.note_trouble(is_about_key ? liblock::shown(request.keys_.front()) + more + failure.text
+                                      : failure.text);
   const bool never_there = failure.status == Status::CONNECT && !instance_.link.was_ever_connected();
   request.trouble_ = failure.sent ? Status::IN_DOUBT : failure.status;
   if (failure.status == Status::CLOSED) return finish(request, Status::CLOSED);
