@@ -67,10 +67,23 @@ liblock_status wait_for_key(liblock_context *context, const void *key, size_t ke
   });
 }
 
+Status read_page(liblock_cursor &cursor, Outcome &outcome) {
+  WaitedAsk ask(Ask::What::List);
+  ask.text = cursor.prefix;
+  ask.flag = cursor.queues;
+  ask.number = cursor.position;
+  if (const Status status = cursor.context->ask(ask, false, outcome); status != Status::OK) return status;
+  cursor.found = std::move(ask.infos);
+  cursor.next = 0;
+  cursor.position = ask.number;
+  cursor.at_end = ask.number == 0;
+  return Status::OK;
+}
+
 liblock_status list(liblock_context *context, const liblock_list_options *options, bool queues,
                     liblock_cursor **cursor, liblock_result *result) {
   if (cursor != nullptr) *cursor = nullptr;
-  return guarded_result(result, [&](Outcome &) {
+  return guarded_result(result, [&](Outcome &outcome) {
     if (const Status status = usable(context); status != Status::OK) return status;
     if (cursor == nullptr) return Status::INVALID_ARGUMENT;
     liblock_list_options known{};
@@ -84,6 +97,8 @@ liblock_status list(liblock_context *context, const liblock_list_options *option
     made->context = context->rep;
     made->queues = queues;
     made->prefix.assign(bytes(known.key_prefix, known.key_prefix_size));
+    // The first page at once: what is wrong is told here, where there is a result to tell it in.
+    if (const Status status = read_page(*made, outcome); status != Status::OK) return status;
     *cursor = made.release();
     return Status::OK;
   });
@@ -197,17 +212,8 @@ liblock_status liblock_cursor_next(liblock_cursor *cursor, liblock_info **info) 
     if (const Status status = cursor->context->state(); status != Status::OK) return status;
     while (cursor->next == cursor->found.size()) {
       if (cursor->at_end) return Status::OK;
-      WaitedAsk ask(Ask::What::List);
-      ask.text = cursor->prefix;
-      ask.flag = cursor->queues;
-      ask.number = cursor->position;
       Outcome outcome;
-      if (const Status status = cursor->context->ask(ask, false, outcome); status != Status::OK)
-        return status;
-      cursor->found = std::move(ask.infos);
-      cursor->next = 0;
-      cursor->position = ask.number;
-      cursor->at_end = ask.number == 0;
+      if (const Status status = read_page(*cursor, outcome); status != Status::OK) return status;
     }
     *info = new liblock_info{std::move(cursor->found[cursor->next])};
     ++cursor->next;

@@ -374,8 +374,8 @@ typedef struct liblock_acquire_options {
   liblock_callback on_lost;         /* once, when the lock is lost; a notice: liblock_is_held is the authority */
   void *on_lost_user_data;          /* not called for a lock that was released */
   liblock_completions *completions; /* asynchronous calls: where the end is read, instead of a callback; losses too */
-  int64_t replicas_timeout_ms;      /* how long to wait for them; 1 (at least) to 60,000; default 1,000 */
-  int32_t replicas;                 /* servers only: waits (WAIT) for so many replicas to have the grant; 0 to 64 */
+  int64_t replicas_timeout_ms;      /* how long, half of the lease at most; 1 to 60,000; default 1,000 */
+  int32_t replicas;                 /* servers only: a grant waits (WAIT), beyond wait_ms too, for so many; 0 to 64 */
   int32_t reserved;                 /* 0 */
 } liblock_acquire_options;
 
@@ -388,13 +388,14 @@ LIBLOCK_API void liblock_acquire_options_init(liblock_acquire_options *options, 
 LIBLOCK_API liblock_status liblock_acquire(liblock_context *context, const void *key, size_t key_size,
                                            const liblock_acquire_options *options, liblock_lock *lock,
                                            liblock_result *result);
-/* The same with one attempt: wait_ms and retries of the options count as 0. Never waits. Since 0.1. */
+/* The same with one attempt: wait_ms and retries of the options count as 0. Never waits for a holder (on a server: for
+ * one answer, and for replicas where they are asked for). Since 0.1. */
 LIBLOCK_API liblock_status liblock_try_acquire(liblock_context *context, const void *key, size_t key_size,
                                                const liblock_acquire_options *options, liblock_lock *lock,
                                                liblock_result *result);
 /* Acquires 1 to 1,024 keys as one all-or-nothing lock with one handle and one token, larger than every earlier one of
  * each key; duplicates are folded. When not all are free it queues on the first busy key in byte order, keeps the
- * keys before that one, and goes on when handed it; every failing end gives all back. Since 0.1. */
+ * keys before that one (on a server none), and goes on when handed it; every failing end gives all back. Since 0.1. */
 LIBLOCK_API liblock_status liblock_acquire_many(liblock_context *context, const liblock_bytes *keys, size_t count,
                                                 const liblock_acquire_options *options, liblock_lock *lock,
                                                 liblock_result *result);
@@ -405,8 +406,8 @@ LIBLOCK_API liblock_status liblock_acquire_global(liblock_context *context, cons
                                                   liblock_lock *lock, liblock_result *result);
 
 /* The same without waiting on the calling thread. The end comes to the callback, or to options.completions (then the
- * callback must be NULL; user_data comes back in either). *request is written before the end can be reported.
- * Returns [OK = accepted, LIMIT]; on any other status there is no request and no callback. Since 0.1. */
+ * callback must be NULL; user_data comes back in either). *request (not NULL) is written before the end can be
+ * reported. Returns [OK = accepted, LIMIT]; on any other status there is no request and no callback. Since 0.1. */
 LIBLOCK_API liblock_status liblock_acquire_async(liblock_context *context, const void *key, size_t key_size,
                                                  const liblock_acquire_options *options, liblock_callback callback,
                                                  void *user_data, liblock_request *request);
@@ -436,9 +437,10 @@ LIBLOCK_API liblock_status liblock_release_keys(liblock_context *context, libloc
                                                 const liblock_bytes *keys, size_t count, liblock_result *result);
 
 enum { LIBLOCK_EXTEND_SET = 0, LIBLOCK_EXTEND_ADD = 1 };
-/* Sets the lease of all keys of the lock to end ttl_ms from now (EXTEND_ADD: adds to what remains). TTL_AUTO and
- * TTL_NONE take the expiry away. Handles that share the hold share the lease. Returns [OK, LOST, NOT_HELD,
- * INVALID_HANDLE]. Since 0.1. */
+/* Sets the lease of all keys of the lock to end ttl_ms from now (EXTEND_ADD: adds to what remains). A lock that is
+ * renewed still is: to the new ttl_ms (EXTEND_SET), or later (EXTEND_ADD). TTL_NONE takes the expiry away; so does
+ * TTL_AUTO in a local context, on a server it sets 30 s and renews. Handles that share the hold share the lease.
+ * Returns [OK, LOST, NOT_HELD, INVALID_HANDLE]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_extend(liblock_context *context, liblock_lock lock, int64_t ttl_ms, int32_t flags,
                                           liblock_result *result);
 /* Replaces the value that the lock carries (0 to 4,096 bytes). Returns [OK, LOST, NOT_HELD, INVALID_HANDLE]. */
@@ -553,7 +555,8 @@ LIBLOCK_API liblock_status liblock_list_locks(liblock_context *context, const li
                                               liblock_cursor **cursor, liblock_result *result);
 LIBLOCK_API liblock_status liblock_list_queues(liblock_context *context, const liblock_list_options *options,
                                                liblock_cursor **cursor, liblock_result *result);
-/* The next info, owned by the caller; *info is NULL at the end. Returns [OK]. Since 0.1. */
+/* The next info, owned by the caller; *info is NULL at the end. On a server the listing is read page by page: a failure
+ * on the way is told here, and the same call goes on from there. Returns [OK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_cursor_next(liblock_cursor *cursor, liblock_info **info);
 LIBLOCK_API void liblock_cursor_free(liblock_cursor *cursor);
 
