@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The core from inside, one test file per source file, against the static library.
-suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka jansson"
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua cmocka jansson"
 
 quick() { ordinary_build && run_suites release unit; }
 
