@@ -98,7 +98,7 @@ void Attempt::encode_arguments(int64_t since_us) {
   std::string owner = instance_.id;
   if (request_ != nullptr) {
     for (const auto &lease : raised_) token_least = std::max(token_least, lease->token + 1);
-    stays_registered = instance_.link.is_listening() && instance_.waiting.others_wait(*request_);
+    stays_registered = instance_.link.is_listening() && instance_.waiting.others_wait(*request_, lock_keys_);
     const KeyQueue *queue = instance_.waiting.queue_of(*request_);
     after_grant = stays_registered ? "stay" : queue != nullptr && queue->is_registered ? "leave" : "none";
     owner = escape_field(request_->owner_->id());
@@ -178,6 +178,7 @@ void Attempt::answered(const Reply &reply) {
 
 void Attempt::granted(uint64_t token, uint32_t replicas) {
   if (request_ == nullptr) {
+    instance_.waiting.registration_after_grant(lock_keys_, stays_registered);
     if (!std::exchange(is_granted_, true)) forget_request();
   } else {
     request_->grant.replicas = replicas;

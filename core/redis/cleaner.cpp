@@ -38,7 +38,9 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     const int64_t now_us = reply.at(0).integer;
     instance().link.server_clock().observe(now_us, instance().clock.now());
     for (size_t i = 0; i < keys_.size(); ++i) {
-      if (reply.at(i + 1).integer == 2) instance().waiting.wake(keys_[i].lock_key);
+      const int64_t outcome = reply.at(i + 1).integer;
+      if (outcome == 2) instance().waiting.wake(keys_[i].lock_key);
+      if (outcome == 1) instance().waiting.freed_by_us(keys_[i].lock_key);
     }
     if (now_us > not_after_us) return cleaner_.over(*this);
     wait((not_after_us - now_us) * 1'000 + kMillisecond);

@@ -39,17 +39,14 @@ void AcquireRequest::fire(Nanos now) { instance_.waiting.on_timer(*this, now); }
 
 void Waiting::start(AcquireRequest &request) {
   all_.push_back(&request);
-  if (instance_.is_closing) return finish(request, Status::CLOSED);
+  if (instance_.is_closing || request.owner_->closed.load()) return finish(request, Status::CLOSED);
   if (reenter(request)) return;
   if (request.params_.order != LIBLOCK_ORDER_ANY) {
     for (size_t i = 0; i < request.keys_.size(); ++i) {
       if (request.reenters(request.keys_[i]) || waiters_of(request.keys_[i]) == 0) continue;
       if (request.params_.tries_once()) return finish(request, Status::BUSY);
       if (!begins_to_wait(request)) return;
-      join_queue(request, i);
-      if (request.state_ != AcquireRequest::State::Queued)
-        park(request, next_poll(request, instance_.runtime->now()));
-      return;
+      return join_queue(request, i);
     }
   }
   ask(request);
@@ -90,6 +87,7 @@ void Waiting::ask(AcquireRequest &request) {
   request.state_ = AcquireRequest::State::Asking;
   request.wake_missed_ = false;
   request.attempt_ = new Attempt(instance_, request, std::move(id));
+  if (KeyQueue *queue = queue_of(request); queue != nullptr) queue->look_at = KeyQueue::kNow;
   arm(request);
   request.attempt_->send();  // may end the request
 }
@@ -98,9 +96,12 @@ bool Waiting::wants_registration(const AcquireRequest &request) const {
   return !request.params_.tries_once() && instance_.link.is_listening();
 }
 
-// Besides it, for the key that it is in the queue of.
-bool Waiting::others_wait(const AcquireRequest &request) const {
-  return request.in_queue_ && waiters_of(request.keys_[request.queued_at_]) > 1;
+// Besides it, for one of these keys.
+bool Waiting::others_wait(const AcquireRequest &request, const std::vector<std::string> &lock_keys) const {
+  return std::any_of(lock_keys.begin(), lock_keys.end(), [&](const std::string &lock_key) {
+    const bool waits = request.in_queue_ && request.keys_[request.queued_at_] == lock_key;
+    return waiters_of(lock_key) > (waits ? 1 : 0);
+  });
 }
 
 void Waiting::answered(AcquireRequest &request, Attempt &attempt, const Reply &reply) {
@@ -122,7 +123,7 @@ void Waiting::granted(AcquireRequest &request, Attempt &attempt, uint64_t token)
     if (!is_usable && request.params_.tries_once()) return finish(request, Status::TOO_LATE);
     return ask(request);
   }
-  if (KeyQueue *queue = queue_of(request); queue != nullptr) queue->is_registered = attempt.stays_registered;
+  registration_after_grant(attempt.lock_keys(), attempt.stays_registered);
   if (request.owner_->closed.load()) {
     attempt.undo();
     return finish(request, Status::CLOSED);
@@ -236,6 +237,7 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
     at_time = std::min(at_time, now + nanos_from_ms(pttl + 1 + place * 5));
   }
   if (reply.at(6).integer == 1) at_time = std::min(at_time, now + foreign_poll(request, pttl));
+  queue.look_at = at_time;
   park(request, at_time);
 }
 
@@ -267,9 +269,11 @@ void Waiting::troubled(AcquireRequest &request, const Failure &failure) {
   if (!failure.passes || never_there) return finish(request, failure.status);
   if (request.params_.tries_once()) return finish(request, request.trouble_);
   if (!request.was_queued_ && !begins_to_wait(request)) return;
+  const Nanos at = next_poll(request, instance_.runtime->now());
   if (queue_of(request) == nullptr) join_queue(request, 0);
-  if (queue_of(request)->waiters.front() == &request)
-    park(request, next_poll(request, instance_.runtime->now()));
+  if (queue_of(request)->waiters.front() != &request) return;
+  queue_of(request)->look_at = at;
+  park(request, at);
 }
 
 // The first attempt has failed: bounds and the first retry interval.

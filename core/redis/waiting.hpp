@@ -86,6 +86,10 @@ struct KeyQueue {
   using Waiters = List<AcquireRequest, &AcquireRequest::links_>;
   Waiters waiters;
   bool is_registered = false;  // this instance is among the key's waiters on the server
+  // When its head, whoever that is by then, looks again: heads may come and go faster than they look. kNow: at once,
+  // since what the last one asked for is not known.
+  static constexpr Nanos kNow = 0;
+  Nanos look_at = kNow;
 };
 
 class Waiting {
@@ -99,8 +103,9 @@ class Waiting {
   void wake(const std::string &lock_key);
   // This instance has just freed it, and the server had nobody else to wake.
   void freed_by_us(const std::string &lock_key);
-  // The attempt of a request that has ended made this instance a waiter there.
+  // The attempt of a request that has ended made this instance a waiter there; or its grant has left it one, or not.
   void registered_for_nobody(const std::string &lock_key);
+  void registration_after_grant(const std::vector<std::string> &lock_keys, bool stays);
   void dequeue(const std::string &lock_key);
   // On a new connection, and when messages come again: what was sent in between was missed.
   void wake_all();
@@ -118,8 +123,10 @@ class Waiting {
 
   bool reenter(AcquireRequest &request);
   void ask(AcquireRequest &request);
+  bool registers_soon(const std::string &lock_key) const;
+  void look(AcquireRequest &head);
   bool wants_registration(const AcquireRequest &request) const;
-  bool others_wait(const AcquireRequest &request) const;
+  bool others_wait(const AcquireRequest &request, const std::vector<std::string> &lock_keys) const;
   void answered(AcquireRequest &request, Attempt &attempt, const Reply &reply);
   void granted(AcquireRequest &request, Attempt &attempt, uint64_t token);
   bool unite_tokens(AcquireRequest &request, const Attempt &attempt, uint64_t token);

@@ -22,10 +22,16 @@ class LeaveCall final : public ServerCall {
   void failed(const Failure &) override { delete this; }
 };
 
+bool has_key(const std::vector<std::string> &keys, const std::string &lock_key) {
+  return std::find(keys.begin(), keys.end(), lock_key) != keys.end();
+}
+
 }  // namespace
 
 void Waiting::tell_leaving(const std::string &lock_key) {
-  if (!instance_.is_closing) instance_.link.send(*new LeaveCall(instance_, lock_key));
+  // Behind an attempt that registers, it would take that one's registration.
+  if (instance_.is_closing || registers_soon(lock_key)) return;
+  instance_.link.send(*new LeaveCall(instance_, lock_key));
 }
 
 KeyQueue *Waiting::queue_of(const AcquireRequest &request) {
@@ -76,7 +82,14 @@ void Waiting::join_queue(AcquireRequest &request, size_t key) {
   } else if (old_head != nullptr) {
     old_head->state_ = AcquireRequest::State::Queued;
     arm(*old_head);
+    look(request);
   }
+}
+
+// When the queue is due, or the new head's own interval says so.
+void Waiting::look(AcquireRequest &head) {
+  const Nanos now = instance_.runtime->now();
+  park(head, std::clamp(queue_of(head)->look_at, now, std::max(now, next_poll(head, now))));
 }
 
 // moves: to the queue of another key, so that this one may be free.
@@ -96,18 +109,25 @@ void Waiting::leave_queue(AcquireRequest &request, bool moves) {
   }
   if (!was_head) return;
   // Registered, a message comes when it is free; else somebody has to look.
-  const Nanos now = instance_.runtime->now();
   head->since_us_ = 0;
-  park(*head, queue.is_registered && !moves ? next_poll(*head, now) : now);
+  if (!queue.is_registered || moves) queue.look_at = KeyQueue::kNow;
+  look(*head);
+}
+
+// By an attempt of this instance that is under way.
+bool Waiting::registers_soon(const std::string &lock_key) const {
+  for (const AcquireRequest *r = all_.front(); r != nullptr; r = All::next(r)) {
+    if (r->attempt_ != nullptr && r->attempt_->registers && has_key(r->keys_, lock_key)) return true;
+  }
+  return false;
 }
 
 // A message may overtake the answer that tells a request that it waits.
 bool Waiting::missed_by_first(const std::string &lock_key) {
   bool missed = false;
   for (AcquireRequest *r = all_.front(); r != nullptr; r = All::next(r)) {
-    const bool waits_soon = r->attempt_ != nullptr && r->attempt_->registers &&
-                            std::find(r->keys_.begin(), r->keys_.end(), lock_key) != r->keys_.end();
-    if (waits_soon) missed = r->wake_missed_ = true;
+    if (r->attempt_ != nullptr && r->attempt_->registers && has_key(r->keys_, lock_key))
+      missed = r->wake_missed_ = true;
   }
   return missed;
 }
@@ -133,6 +153,13 @@ void Waiting::registered_for_nobody(const std::string &lock_key) {
     found->second.is_registered = true;
   } else {
     tell_leaving(lock_key);
+  }
+}
+
+void Waiting::registration_after_grant(const std::vector<std::string> &lock_keys, bool stays) {
+  for (const std::string &lock_key : lock_keys) {
+    const auto found = queues_.find(lock_key);
+    if (found != queues_.end()) found->second.is_registered = stays;
   }
 }
 

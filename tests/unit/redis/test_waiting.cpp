@@ -224,6 +224,101 @@ UNIT_TEST(a_canceled_grant_that_waits_for_replicas_frees_its_key_at_once) {
   EXPECT(lock.is(Status::CANCELED) && s.is_free("k"));
 }
 
+// Arrivals in b, each of which gives up after wait_ms, one every so many milliseconds; how many were granted.
+int granted_while_they_give_up(Stage &s, const AcquireParams &params, int64_t every_ms, int64_t for_ms) {
+  std::vector<Wanted *> all;
+  for (int64_t at = 0; at < for_ms; at += every_ms) {
+    all.push_back(&s.b.acquire({"k"}, params));
+    s.world.run_ms(every_ms);
+  }
+  int granted = 0;
+  for (const Wanted *wanted : all) granted += wanted->is(Status::OK);
+  return granted;
+}
+
+UNIT_TEST(a_free_key_is_granted_however_often_waiters_give_up) {
+  for (const int32_t order : {LIBLOCK_ORDER_FIFO, LIBLOCK_ORDER_LIFO, LIBLOCK_ORDER_PRIORITY}) {
+    Stage s;
+    s.a.take("k", without_waiting(2'000, false));  // nobody will say that it is free
+    AcquireParams params = waiting_ms(450);
+    params.order = order;
+    EXPECT(granted_while_they_give_up(s, params, 200, 3'000) > 0);
+  }
+}
+
+UNIT_TEST(a_release_wakes_those_who_are_still_there_however_often_waiters_gave_up) {
+  Stage s;
+  Wanted &held = s.a.take("k");
+  EXPECT(granted_while_they_give_up(s, waiting_ms(450), 200, 12'000) == 0);
+  s.a.release(held.grant().handle);
+  s.world.run_ms(3);
+  EXPECT(!s.is_free("k"));
+}
+
+UNIT_TEST(a_cancel_takes_nobody_elses_place) {
+  for (uint64_t seed = 1; seed <= 80; ++seed) {
+    Stage s(seed);
+    Wanted &held = s.a.take("k");
+    s.b.acquire({"k"}, waiting_ms(10));
+    s.world.run_ms(50);
+    s.world.delay_most = kMillisecond;
+    Wanted &canceled = s.b.acquire({"k"}, waiting_ms(60'000));
+    Wanted &waiter = s.b.acquire({"k"}, waiting_ms(60'000));
+    s.world.run_for(s.world.random.up_to(3 * kMillisecond));
+    s.b.cancel(canceled);
+    s.world.run_ms(10);
+    s.a.release(held.grant().handle);
+    s.world.run_ms(8);
+    EXPECT(waiter.is(Status::OK));
+  }
+}
+
+UNIT_TEST(the_next_one_is_woken_when_a_canceled_grant_is_undone) {
+  for (uint64_t seed = 1; seed <= 80; ++seed) {
+    Stage s(seed);
+    Wanted &held = s.a.take("k");
+    Wanted &canceled = s.b.acquire({"k"}, waiting_ms(60'000));
+    s.world.run_ms(10);
+    Wanted &waiter = s.b.acquire({"k"}, waiting_ms(60'000));
+    s.world.run_ms(50);
+    s.world.delay_least = s.world.delay_most = kMillisecond;
+    s.a.release(held.grant().handle);
+    s.world.run_for(s.world.random.up_to(5 * kMillisecond));
+    s.b.cancel(canceled);
+    s.world.run_ms(20);
+    EXPECT(waiter.is(Status::OK) || (canceled.is(Status::OK) && !waiter.ended()));
+  }
+}
+
+UNIT_TEST(a_lock_on_several_keys_takes_nobody_elses_place_on_one_of_them) {
+  Stage s;
+  Wanted &held = s.a.acquire({"x", "y"}, without_waiting());
+  s.world.run_ms(5);
+  Wanted &both = s.b.acquire({"x", "y"}, waiting_ms(60'000));
+  s.world.run_ms(5);
+  Wanted &one = s.b.acquire({"y"}, waiting_ms(60'000));
+  s.world.run_ms(50);
+  s.a.release(held.grant().handle);
+  s.world.run_ms(5);
+  Wanted &first = both.ended() ? both : one;
+  EXPECT(first.is(Status::OK));
+  s.b.release(first.grant().handle);
+  s.world.run_ms(5);
+  EXPECT(both.is(Status::OK) && one.is(Status::OK));
+}
+
+UNIT_TEST(an_owner_that_was_closed_asks_in_vain_and_at_once) {
+  Stage s;
+  s.a.take("k");
+  s.b.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(5);
+  const auto owner = s.b.owner("me");
+  owner->closed.store(true);
+  Wanted &wanted = s.b.acquire({"k"}, waiting_ms(60'000), owner);
+  s.world.run_ms(1);
+  EXPECT(wanted.is(Status::CLOSED));
+}
+
 UNIT_TEST(closing_ends_a_thousand_waiters_and_frees_what_is_held) {
   Stage s;
   Wanted &held = s.a.take("k");
@@ -259,4 +354,10 @@ UNIT_MAIN("waiting on a server", cmocka_unit_test(a_free_key_costs_one_script_ca
           cmocka_unit_test(a_grant_does_not_time_out_while_replicas_are_waited_for),
           cmocka_unit_test(waiting_for_replicas_leaves_half_of_a_short_lease),
           cmocka_unit_test(a_canceled_grant_that_waits_for_replicas_frees_its_key_at_once),
+          cmocka_unit_test(a_free_key_is_granted_however_often_waiters_give_up),
+          cmocka_unit_test(a_release_wakes_those_who_are_still_there_however_often_waiters_gave_up),
+          cmocka_unit_test(a_cancel_takes_nobody_elses_place),
+          cmocka_unit_test(the_next_one_is_woken_when_a_canceled_grant_is_undone),
+          cmocka_unit_test(a_lock_on_several_keys_takes_nobody_elses_place_on_one_of_them),
+          cmocka_unit_test(an_owner_that_was_closed_asks_in_vain_and_at_once),
           cmocka_unit_test(closing_ends_a_thousand_waiters_and_frees_what_is_held))
