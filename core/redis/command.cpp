@@ -34,9 +34,13 @@ void encode_words(std::string &wire, std::initializer_list<Bytes> words) {
 }
 
 void ScriptCall::begin(const Script &script) {
+  with_body_ = false;
+  begin_again(script);
+}
+
+void ScriptCall::begin_again(const Script &script) {
   script_ = &script;
   keys_ = arguments_ = 0;
-  with_body_ = false;
   encoded_.clear();
 }
 

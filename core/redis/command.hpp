@@ -79,6 +79,8 @@ class ScriptCall : public Command {
  public:
   // First all keys, then all arguments.
   void begin(const Script &script);
+  // In sending(): with the script's body where that was asked for.
+  void begin_again(const Script &script);
   void key(Bytes name);
   void argument(Bytes text);
   void argument(int64_t number) { argument(std::to_string(number)); }

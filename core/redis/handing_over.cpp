@@ -107,7 +107,7 @@ void adopt_lock(Instance &instance, Ask &ask, AskDone done) {
   instance.reentry.remember(held);
   instance.keeper.begin(lease, now);
   held.loss_told = true;
-  instance.keeper.extend({lease}, lease->ttl, false,
+  instance.keeper.extend({lease}, {lease->ttl, false, false},
                          [&instance, &ask, handle, done](Status status, const std::string &why) {
                            HeldLock *adopted = instance.holds.find(handle);
                            if (status == Status::OK && adopted != nullptr) {

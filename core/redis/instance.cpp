@@ -166,9 +166,7 @@ void Instance::extend(Handle handle, Nanos ttl, bool renews, bool add, Released 
     if (done != nullptr) done(Status::NOT_HELD, "");
     return;
   }
-  const std::vector<LeaseRef> leases = leases_of(*lock);
-  for (const LeaseRef &lease : leases) lease->renews = lease->renews || renews;
-  keeper.extend(leases, ttl, add, std::move(done));
+  keeper.extend(leases_of(*lock), {ttl, add, renews}, std::move(done));
 }
 
 std::vector<LeaseRef> Instance::leases_of(const HeldLock &lock) {

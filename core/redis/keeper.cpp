@@ -4,11 +4,11 @@
 #include "redis/keeper.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <tuple>
 #include <utility>
 
 #include "redis/instance.hpp"
+#include "redis/keeper_calls.hpp"
 
 namespace liblock {
 
@@ -19,204 +19,11 @@ constexpr size_t kBatch = 32;
 constexpr Nanos kCollect = 20 * kMillisecond;
 constexpr Nanos kShortest = 20 * kMillisecond;
 
-// A lease in a call, with the keys that were held when it was made: others may be given back meanwhile.
-struct Item {
-  LeaseRef lease;
-  uint32_t change = 0;
-  std::vector<std::string> keys;
-};
-
-size_t count_keys(const std::vector<Item> &items) {
-  size_t count = 0;
-  for (const Item &item : items) count += item.keys.size();
-  return count;
-}
-
 int64_t ms_of(Nanos ttl) { return ttl == kNever ? 0 : std::max<int64_t>(1, ttl / kMillisecond); }
 
 }  // namespace
 
-std::string change_text(uint32_t change) {
-  char text[9];
-  std::snprintf(text, sizeof text, "%08x", change);
-  return text;
-}
-
 void Lease::fire(Nanos) { keeper.on_timer(*this, 0); }
-
-class Keeper::ExtendCall final : public ServerCall {
- public:
-  ExtendCall(Keeper &keeper, const std::vector<LeaseRef> &leases, bool by_renewal, Done done)
-      : keeper_(keeper), by_renewal_(by_renewal), done_(std::move(done)) {
-    for (const LeaseRef &lease : leases) items_.push_back({lease, 0, {}});
-  }
-  Nanos ttl = kNever;  // of an extend; a renewal takes each lease's own
-  bool add = false;
-
-  void sending(Nanos now) override {
-    if (has_body()) return;
-    sent_at_ = now;
-    was_sent_ = true;
-    Instance &instance = keeper_.instance_;
-    begin(scripts::extend);
-    const Lease &like = *items_.front().lease;  // all of a call are alike in what is said once
-    const uint32_t change = like.change + (by_renewal_ ? 0 : 1);
-    for (Item &item : items_) {
-      item.lease->change = item.change = change;
-      ++item.lease->changes_open;
-      item.keys = item.lease->held_keys();
-      for (const std::string &k : item.keys) key(k);
-    }
-    for (const Item &item : items_) {
-      if (!item.lease->has_metadata) continue;
-      for (const std::string &k : item.keys) key(Keyspace::side_key(Keyspace::Side::Metadata, k));
-    }
-    argument(instance.link.server_clock().not_after(now, 2 * instance.options.connection.command_timeout));
-    argument(static_cast<int64_t>(count_keys(items_)));
-    argument(ms_of(by_renewal_ ? keeper_.renewal_ttl(like) : ttl));
-    argument(by_renewal_ ? Bytes("renew") : add ? Bytes("add") : Bytes("set"));
-    argument(change_text(change));
-    for (const Item &item : items_) {
-      const std::string head = "ll1|" + item.lease->id;
-      for (size_t i = 0; i < item.keys.size(); ++i) argument(head);
-    }
-  }
-  void answered(const Reply &reply) override {
-    const Nanos now = keeper_.instance_.clock.now();
-    keeper_.instance_.link.server_clock().observe(reply.at(1).integer, now);
-    const bool is_late = reply.at(0).text == "LATE";
-    size_t at = 2;
-    Status status = is_late ? Status::SERVER : Status::OK;
-    for (const Item &item : items_) {
-      --item.lease->changes_open;
-      int64_t least = INT64_MAX;
-      bool lost = false;
-      for (size_t i = 0; i < item.keys.size() && !is_late; ++i) {
-        const int64_t answer = reply.at(at++).integer;
-        if (answer == -3) lost = true;
-        if (answer >= 0) least = std::min(least, answer);
-      }
-      if (is_late) {
-        keeper_.try_again(item.lease);
-        continue;
-      }
-      if (lost) status = Status::LOST;
-      keeper_.renewed(item.lease, item.change,
-                      lost                 ? -3
-                      : least == INT64_MAX ? -1
-                                           : least,
-                      sent_at_, by_renewal_);
-    }
-    end(status, is_late ? "the request was under way for too long" : "");
-  }
-  void failed(const Failure &failure) override {
-    for (const Item &item : items_) {
-      if (was_sent_) --item.lease->changes_open;
-      if (failure.status != Status::CLOSED) keeper_.try_again(item.lease);
-    }
-    keeper_.instance_.note_trouble(failure.text);
-    end(failure.sent ? Status::IN_DOUBT : failure.status, failure.text);
-  }
-
- private:
-  void end(Status status, const std::string &why) {
-    if (done_ != nullptr) done_(status, why);
-    delete this;
-  }
-  Keeper &keeper_;
-  const bool by_renewal_;
-  const Done done_;
-  std::vector<Item> items_;
-  Nanos sent_at_ = 0;
-  bool was_sent_ = false;
-};
-
-class Keeper::VerifyCall final : public ServerCall {
- public:
-  VerifyCall(Keeper &keeper, const std::vector<LeaseRef> &leases, Done done)
-      : keeper_(keeper), done_(std::move(done)) {
-    for (const LeaseRef &lease : leases) items_.push_back({lease, 0, lease->held_keys()});
-    begin(scripts::verify);
-    for (const Item &item : items_) {
-      for (const std::string &k : item.keys) key(k);
-    }
-    for (const Item &item : items_) {
-      for (size_t i = 0; i < item.keys.size(); ++i) argument(item.lease->id);
-    }
-  }
-  void answered(const Reply &reply) override {
-    Status status = Status::OK;
-    size_t at = 1;
-    for (const Item &item : items_) {
-      bool lost = false;
-      for (size_t i = 0; i < item.keys.size(); ++i) lost = reply.at(at++).integer == -3 || lost;
-      item.lease->must_verify = false;
-      if (lost) status = Status::LOST;
-      if (lost) {
-        keeper_.lose(item.lease);
-      } else if (item.lease->state.load() == Lease::State::Held) {
-        keeper_.arm(*item.lease);
-      }
-    }
-    end(status, "");
-  }
-  void failed(const Failure &failure) override {
-    keeper_.instance_.note_trouble(failure.text);
-    end(failure.sent ? Status::IN_DOUBT : failure.status, failure.text);
-  }
-
- private:
-  void end(Status status, const std::string &why) {
-    if (done_ != nullptr) done_(status, why);
-    delete this;
-  }
-  Keeper &keeper_;
-  const Done done_;
-  std::vector<Item> items_;
-};
-
-class Keeper::UpdateCall final : public ServerCall {
- public:
-  UpdateCall(Keeper &keeper, const std::vector<LeaseRef> &leases, const std::string &value, Done done)
-      : keeper_(keeper), done_(std::move(done)) {
-    uint32_t change = 0;
-    for (const LeaseRef &lease : leases) change = std::max(change, lease->change + 1);
-    begin(scripts::update);
-    for (const LeaseRef &lease : leases) {
-      lease->change = change;
-      items_.push_back({lease, change, lease->held_keys()});
-      for (const std::string &k : items_.back().keys) key(k);
-    }
-    argument(change_text(change));
-    argument(value);
-    for (const Item &item : items_) {
-      for (size_t i = 0; i < item.keys.size(); ++i) argument(item.lease->id);
-    }
-  }
-  void answered(const Reply &reply) override {
-    Status status = Status::OK;
-    size_t at = 0;
-    for (const Item &item : items_) {
-      bool lost = false;
-      for (size_t i = 0; i < item.keys.size(); ++i) lost = reply.at(at++).integer == 0 || lost;
-      if (lost) keeper_.lose(item.lease);
-      if (lost) status = Status::LOST;
-    }
-    end(status, "");
-  }
-  void failed(const Failure &failure) override {
-    end(failure.sent ? Status::IN_DOUBT : failure.status, failure.text);
-  }
-
- private:
-  void end(Status status, const std::string &why) {
-    done_(status, why);
-    delete this;
-  }
-  Keeper &keeper_;
-  const Done done_;
-  std::vector<Item> items_;
-};
 
 Keeper::~Keeper() { stop(); }
 
@@ -230,6 +37,7 @@ void Keeper::stop() {
 
 void Keeper::begin(const LeaseRef &lease, Nanos sent_at) {
   lease->self = lease;
+  lease->may_end_at = lease->first_ttl == kNever ? kNever : sent_at + lease->first_ttl;
   if (lease->renews) set_renewal(*lease, sent_at, lease->first_ttl);
   count(*lease, static_cast<int64_t>(lease->keys.size()));
   leases_.push_back(lease);
@@ -260,12 +68,8 @@ void Keeper::lose(const LeaseRef &lease) {
   let_go(*lease);
   const bool by_time = instance_.clock.now() >= lease->ends_at.load();
   ++(by_time ? instance_.counts.expired : instance_.counts.taken_away);
-  // The lock is lost as a whole; what is left of it on the server would only stand in the way.
-  if (lease->keys.size() > 1) {
-    std::vector<Cleaner::Key> keys;
-    for (const Lease::Key &key : lease->keys) keys.push_back({key.lock_key, lease->id});
-    instance_.cleaner.release(std::move(keys), lease->ends_at.load(), 0, 0);
-  }
+  // The lock is lost as a whole; and a change that nobody knows of may have made it last.
+  if (lease->keys.size() > 1 || lease->changes_open != 0 || lease->in_doubt) give_back(*lease);
   const std::vector<Handle> locks = lease->locks;
   for (const Handle handle : locks) {
     HeldLock *lock = instance_.holds.find(handle);
@@ -275,10 +79,19 @@ void Keeper::lose(const LeaseRef &lease) {
   }
 }
 
+// What may be left on the server of a lease that is none any more.
+void Keeper::give_back(const Lease &lease) {
+  std::vector<Cleaner::Key> keys;
+  for (const Lease::Key &key : lease.keys) keys.push_back({key.lock_key, lease.id});
+  const Nanos slack = 4 * instance_.options.connection.command_timeout;
+  instance_.cleaner.release(std::move(keys), lease.may_end_at == kNever ? kNever : lease.may_end_at + slack,
+                            0, 0);
+}
+
 void Keeper::arm(Lease &lease) {
   Nanos at = lease.ends_at.load();
-  if (lease.renews && !lease.is_collected && !lease.must_verify && lease.changes_open == 0)
-    at = std::min(at, lease.renew_at);
+  const bool may_renew = lease.renews && !lease.is_collected && lease.changes_open == 0;
+  if (lease.must_verify || may_renew) at = std::min(at, lease.must_verify ? lease.verify_at : lease.renew_at);
   instance_.runtime->cancel(lease);
   if (at != kNever) instance_.arm(lease, at);
 }
@@ -288,7 +101,12 @@ void Keeper::on_timer(Lease &lease, Nanos) {
   if (kept == nullptr || lease.state.load() != Lease::State::Held) return;
   const Nanos now = instance_.clock.now();
   if (now >= lease.ends_at.load()) return lose(kept);
-  if (lease.renews && now >= lease.renew_at && lease.changes_open == 0 && !lease.must_verify) collect(kept);
+  if (lease.must_verify && now >= lease.verify_at) {
+    lease.verify_at = kNever;
+    verify({kept}, nullptr);
+  } else if (lease.renews && now >= lease.renew_at && lease.changes_open == 0 && !lease.must_verify) {
+    collect(kept);
+  }
   arm(lease);
 }
 
@@ -305,7 +123,7 @@ void Keeper::collect(const LeaseRef &lease) {
 // What is due, one batch; the rest a moment later, unless it is urgent.
 void Keeper::flush() {
   instance_.runtime->cancel(flush_);
-  std::erase_if(due_, [](const LeaseRef &lease) { return lease->state.load() != Lease::State::Held; });
+  drop_what_is_not_due();
   if (due_.empty()) return;
   if (!instance_.link.is_connected()) {
     const std::vector<LeaseRef> due = std::exchange(due_, {});
@@ -321,6 +139,18 @@ void Keeper::flush() {
   } while (!due_.empty() && is_urgent(*due_.front()));
   next_batch_at_ = now + pause_between_batches();
   if (!due_.empty()) instance_.runtime->arm(flush_, next_batch_at_);
+}
+
+// An extend may have been sent meanwhile: behind it, a renewal would take something away.
+void Keeper::drop_what_is_not_due() {
+  const Nanos now = instance_.clock.now();
+  std::erase_if(due_, [&](const LeaseRef &lease) {
+    const bool is_held = lease->state.load() == Lease::State::Held;
+    if (is_held && lease->changes_open == 0 && now >= lease->renew_at) return false;
+    lease->is_collected = false;
+    if (is_held) arm(*lease);
+    return true;
+  });
 }
 
 bool Keeper::is_urgent(const Lease &lease) const {
@@ -362,7 +192,7 @@ void Keeper::set_rate(Lease &lease, double renewals_per_s) {
 
 void Keeper::send_batch(std::vector<LeaseRef> leases) {
   instance_.counts.renewals += leases.size();
-  instance_.link.send(*new ExtendCall(*this, leases, true, nullptr));
+  instance_.link.send(*new ExtendCall(*this, leases, nullptr, nullptr));
 }
 
 Nanos Keeper::renewal_ttl(const Lease &lease) const {
@@ -386,30 +216,27 @@ void Keeper::try_again(const LeaseRef &lease) {
   const Nanos pause =
       std::clamp<Nanos>(lease->ttl == kNever ? 0 : lease->ttl / 20, 10 * kMillisecond, 100 * kMillisecond);
   if (lease->renews) lease->renew_at = instance_.clock.now() + pause;
+  if (lease->must_verify) lease->verify_at = instance_.clock.now() + pause;
   arm(*lease);
 }
 
-void Keeper::renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at, bool by_renewal) {
+// What the server says is believed as it is: a lease never counts for longer here than there.
+void Keeper::renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at) {
+  const bool is_over = lease->is_over(instance_.clock.now());
+  if (lease->state.load() == Lease::State::Held && (is_over || answer == -3)) lose(lease);
+  if (lease->state.load() == Lease::State::Lost && answer != -3) give_back(*lease);  // it came too late
   if (lease->state.load() != Lease::State::Held) return;
-  if (instance_.clock.now() >= lease->ends_at.load()) return lose(lease);  // whatever the server says now
-  if (answer == -3) return lose(lease);
-  if (change == lease->change) {
+  if (change >= lease->last_extend) {
     const Nanos ttl = answer == -1 ? kNever : nanos_from_ms(answer);
-    const Nanos ends_at = ttl == kNever ? kNever : sent_at + Lease::trusted(ttl);
-    lease->ends_at.store(by_renewal ? std::max(ends_at, lease->ends_at.load()) : ends_at);
+    lease->ends_at.store(ttl == kNever ? kNever : sent_at + Lease::trusted(ttl));
+    lease->may_end_at = ttl == kNever ? kNever : instance_.clock.now() + ttl;
+    lease->in_doubt = false;
     if (lease->renews) set_renewal(*lease, sent_at, ttl);
   }
   arm(*lease);
 }
 
-void Keeper::extend(const std::vector<LeaseRef> &leases, Nanos ttl, bool add, Done done) {
-  const Nanos now = instance_.clock.now();
-  for (const LeaseRef &lease : leases) {
-    if (!add) lease->ttl = ttl;
-    // A shorter lease counts here before the server knows of it.
-    if (!add && ttl != kNever && now + Lease::trusted(ttl) < lease->ends_at.load())
-      lease->ends_at.store(now + Lease::trusted(ttl));
-  }
+void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &extension, Done done) {
   // One call for each: they may differ in what a call says once.
   struct Several {
     Done done;
@@ -425,12 +252,8 @@ void Keeper::extend(const std::vector<LeaseRef> &leases, Nanos ttl, bool add, Do
     }
     if (--several->open == 0 && several->done != nullptr) several->done(several->worst, several->why);
   };
-  for (const LeaseRef &lease : leases) {
-    auto *call = new ExtendCall(*this, {lease}, false, one_done);
-    call->ttl = ttl;
-    call->add = add;
-    instance_.link.send(*call);
-  }
+  for (const LeaseRef &lease : leases)
+    instance_.link.send(*new ExtendCall(*this, {lease}, &extension, one_done));
 }
 
 void Keeper::verify(const std::vector<LeaseRef> &leases, Done done) {
@@ -456,14 +279,29 @@ void Keeper::on_connected(bool another) {
   const std::vector<LeaseRef> all = leases_;
   for (const LeaseRef &lease : all) {
     lease->must_verify = lease->must_verify || another;
-    if (lease->must_verify) {
-      verify({lease}, nullptr);
-    } else if (lease->renews && now >= lease->renew_at) {
-      collect(lease);
-    }
+    if (lease->renews && !lease->must_verify && now >= lease->renew_at) collect(lease);
     arm(*lease);
   }
   if (!due_.empty()) flush();
+  verify_all(true);
+}
+
+void Keeper::verify_all(bool marked_only) {
+  std::vector<LeaseRef> some;
+  size_t keys = 0;
+  const auto send = [&] {
+    if (!some.empty()) verify(std::exchange(some, {}), nullptr);
+    keys = 0;
+  };
+  const std::vector<LeaseRef> all = leases_;
+  for (const LeaseRef &lease : all) {
+    if (marked_only && !lease->must_verify) continue;
+    if (keys + lease->keys.size() > kBatch) send();
+    keys += lease->keys.size();
+    some.push_back(lease);
+    lease->verify_at = kNever;
+  }
+  send();
 }
 
 }  // namespace liblock

@@ -31,14 +31,21 @@ class Keeper {
   void count(Lease &lease, int64_t keys);
 
   using Done = std::function<void(Status, const std::string &why)>;
-  // Sets the ends of leases to ttl from now, or adds it to what remains. kNever: takes the expiry away.
-  void extend(const std::vector<LeaseRef> &leases, Nanos ttl, bool add, Done done);
+  struct Extension {
+    Nanos ttl = kNever;  // from now, or to be added to what remains; kNever: takes the expiry away
+    bool add = false;
+    bool renews = false;  // from now on, where it did not before
+  };
+  // Nothing has changed when it could not be sent.
+  void extend(const std::vector<LeaseRef> &leases, const Extension &extension, Done done);
   // Asks the server whether it knows them.
   void verify(const std::vector<LeaseRef> &leases, Done done);
   void update(const std::vector<LeaseRef> &leases, const std::string &value, Done done);
 
   // another: not the server that gave the leases, as far as we know.
   void on_connected(bool another);
+  // Of all, or of those that must be verified before they are renewed.
+  void verify_all(bool marked_only);
   // Those that cover a key.
   std::vector<LeaseRef> find(const std::string &lock_key) const;
   bool empty() const { return leases_.empty(); }
@@ -46,6 +53,7 @@ class Keeper {
   void on_timer(Lease &lease, Nanos now);
 
  private:
+  class Call;
   class ExtendCall;
   class VerifyCall;
   class UpdateCall;
@@ -61,7 +69,9 @@ class Keeper {
   bool is_urgent(const Lease &lease) const;
   std::vector<LeaseRef> take_batch();
   void send_batch(std::vector<LeaseRef> leases);
-  void renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at, bool by_renewal);
+  void give_back(const Lease &lease);
+  void drop_what_is_not_due();
+  void renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at);
   void try_again(const LeaseRef &lease);
   Nanos renewal_ttl(const Lease &lease) const;
   void set_renewal(Lease &lease, Nanos from, Nanos ttl);

@@ -61,9 +61,13 @@ struct Lease final : public Timer {
   bool renews = false;
   Nanos hold_until = kNever;  // of max_hold_ms
   Nanos renew_at = kNever;
+  Nanos verify_at = kNever;  // where it must be; kNever: it is being verified, or waits for a connection
   double renewals_per_s = 0;
   uint32_t change = 0;        // number of the last one sent
+  uint32_t last_extend = 0;   // of the last one that set its end
   uint32_t changes_open = 0;  // sent and not answered
+  bool in_doubt = false;      // one was sent, and nobody knows whether it was carried out
+  Nanos may_end_at = kNever;  // on the server at the latest, whatever was carried out
   bool is_collected = false;  // waits for the next batch of renewals
   bool must_verify = false;   // the server is another one: not renewed before it knows this lease
   bool has_metadata = false;

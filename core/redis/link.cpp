@@ -5,19 +5,25 @@
 namespace liblock {
 
 void ServerCall::replied(const Reply &reply) {
-  if (!reply.is(Reply::Kind::Error)) return answered(reply);
+  if (!reply.is(Reply::Kind::Error)) {
+    if (fits(reply)) return answered(reply);
+    Connection &on = *on_;
+    const std::string what = "an answer that no script of ours gives";
+    failed({Status::PROTOCOL, true, what, false});
+    return on.drop(Status::PROTOCOL, what);
+  }
   const ServerError error = classify_error(reply.text);
   if (error.no_script && !has_body()) {
     use_body();
     on_->send(*this);
     return;
   }
-  Link &link = *link_;
+  Connection &on = *on_;
   const std::string text = explained(reply.text);
   Failure failure{error.status, false, text};
   failure.passes = error.passes;
   failed(failure);  // may be the end of this call
-  if (error.wrong_server) link.distrust(error.status, text);
+  if (error.wrong_server) on.drop(error.status, text);
 }
 
 Link::Link(Runtime &runtime, const Clock &clock, Random &random, const ConnectionOptions &options,
@@ -29,7 +35,6 @@ Link::Link(Runtime &runtime, const Clock &clock, Random &random, const Connectio
       durable_(runtime, clock, random, options, {}, durable_user_) {}
 
 void Link::send_on(Connection &connection, ServerCall &call) {
-  call.link_ = this;
   call.on_ = &connection;
   connection.send(call);
 }

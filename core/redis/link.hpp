@@ -16,6 +16,8 @@ class Link;
 // A script call whose end is told apart: an answer, or a failure of any kind.
 class ServerCall : public ScriptCall {
  public:
+  // Is this an answer that the script gives? Else the server is none that we know.
+  virtual bool fits(const Reply &) const { return true; }
   virtual void answered(const Reply &reply) = 0;
   void replied(const Reply &reply) final;
 
@@ -24,7 +26,6 @@ class ServerCall : public ScriptCall {
 
  private:
   friend class Link;
-  Link *link_ = nullptr;
   Connection *on_ = nullptr;
 };
 

@@ -3,10 +3,12 @@
 // hiredis ends as out of memory, and limit_hit_ says what it really was. Builds with hiredis 0.14, whose array
 // function takes an int, and with 1.x, which knows more kinds: those are refused, since nobody asks for them.
 #include "redis/reply.hpp"
+#include <algorithm>
 
 #include <hiredis/hiredis.h>
 #include <hiredis/read.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -105,6 +107,12 @@ ReplyReader::ReplyReader() : first_nodes_(std::make_unique<Reply[]>(kFirstNodes)
   reader_ = redisReaderCreateWithFunctions(Functions::all());
   if (reader_ == nullptr) throw std::bad_alloc();
   reader_->privdata = this;
+}
+
+bool Reply::has_integers(size_t from, size_t count) const {
+  if (elements.size() < from + count) return false;
+  const auto part = elements.subspan(from, count);
+  return std::all_of(part.begin(), part.end(), [](const Reply &r) { return r.is(Kind::Integer); });
 }
 
 ReplyReader::~ReplyReader() { redisReaderFree(reader_); }

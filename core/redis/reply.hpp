@@ -26,6 +26,8 @@ struct Reply {
   bool is(Kind k) const { return kind == k; }
   // The element, or a nil one behind the end: a short array reads as one of nils, which no schema takes.
   const Reply &at(size_t index) const;
+  // So many from there on, each an integer.
+  bool has_integers(size_t from, size_t count) const;
 };
 
 struct ReplyLimits {

@@ -198,13 +198,20 @@ void Waiting::extend_reentered(AcquireRequest &request) {
   auto asked_by = std::make_shared<AcquireRequest *>(&request);
   request.extending_ = asked_by;
   arm(request);
+  instance_.holds.find(request.grant.handle)->loss_told = true;  // nobody knows of it yet
   const AcquireParams &params = request.params_;
   instance_.extend(request.grant.handle, params.ttl, params.renew, false,
                    [this, asked_by](Status status, const std::string &why) {
                      if (*asked_by == nullptr) return;
                      AcquireRequest &ended = **asked_by;
                      ended.extending_.reset();
+                     HeldLock *lock = instance_.holds.find(ended.grant.handle);
+                     if (lock != nullptr) lock->loss_told = false;
                      if (status == Status::OK) return succeed(ended);
+                     if (status == Status::LOST && !ended.params_.tries_once()) {
+                       instance_.release(std::exchange(ended.grant.handle, 0), nullptr);
+                       return ask(ended);  // what it would have reentered is no more
+                     }
                      instance_.note_trouble(why);
                      finish(ended, status);
                    });

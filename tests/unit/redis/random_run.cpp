@@ -122,11 +122,13 @@ void RandomRun::granted(size_t at, Wanted &wanted, const std::vector<std::string
     }
     for (const Foreign &other : foreign_)
       NOTE(swarm_.forgets || other.key != key || world_.now() >= other.until);
-    uint64_t &largest = largest_[key];
-    const bool reentered = (wanted.grant().flags & LIBLOCK_RESULT_REENTERED) != 0;
+    // What an owner holds already goes on under the token of his newest lock on it.
+    auto &[largest, whose] = largest_[key];
+    const bool is_his = owner != nullptr && owner == whose;
     const uint64_t token = wanted.grant().token;
-    NOTE(swarm_.forgets || (reentered ? token >= largest : token > largest));
+    NOTE(swarm_.forgets || (is_his ? token >= largest : token > largest));
     largest = std::max(largest, token);
+    whose = owner;
   }
   holds_.push_back({at, &wanted, keys, owner});
 }
@@ -138,6 +140,12 @@ void RandomRun::act_on(Hold &hold, size_t index) {
   if (believes(hold)) {
     const uint64_t token = process.instance().holds.view(handle).token;
     for (const std::string &key : hold.keys) NOTE(swarm_.forgets || resource_.accept(key, token));
+    // A lease never counts for longer here than on the server.
+    const Nanos left = process.instance().holds.view(handle).deadline - process.host().now();
+    for (const std::string &key : hold.keys) {
+      const int64_t there = node_.ask({"PTTL", "liblock:" + key}).integer;
+      NOTE(swarm_.forgets || there == -1 || left <= there * kMillisecond);
+    }
   }
   const int64_t what = roll(8);
   if (what < 4) {

@@ -65,7 +65,7 @@ class RandomRun {
   std::vector<Hold> holds_;
   std::vector<std::pair<size_t, Wanted *>> asked_;
   std::vector<Foreign> foreign_;
-  std::map<std::string, uint64_t> largest_;  // token of each key
+  std::map<std::string, std::pair<uint64_t, const liblock::RedisOwner *>> largest_;  // token of each key
   liblock_test::GuardedResource resource_;
   uint64_t grants_ = 0;
   std::string wrong_;  // the first thing that was

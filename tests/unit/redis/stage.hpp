@@ -131,6 +131,11 @@ class Process {
   std::shared_ptr<Answered> extend_for(Handle handle, Nanos ttl, bool renews, bool add) {
     return ask([=, this](auto done) { instance_->extend(handle, ttl, renews, add, done); });
   }
+  std::shared_ptr<Answered> update(Handle handle, const std::string &value) {
+    return ask([=, this](auto done) {
+      instance_->keeper.update(liblock::Instance::leases_of(*instance_->holds.find(handle)), value, done);
+    });
+  }
   // What the lock says of itself here and now.
   bool holds(Handle handle) const { return instance_->holds.view(handle).status == Status::OK; }
   Status state_of(Handle handle) const { return instance_->holds.view(handle).status; }

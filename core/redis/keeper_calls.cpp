@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// See keeper_calls.hpp.
+#include "redis/keeper_calls.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "redis/instance.hpp"
+
+namespace liblock {
+
+std::string change_text(uint32_t change) {
+  char text[9];
+  std::snprintf(text, sizeof text, "%08x", change);
+  return text;
+}
+
+Keeper::Call::Call(Keeper &keeper, const std::vector<LeaseRef> &leases, Done done)
+    : keeper_(keeper), done_(std::move(done)) {
+  for (const LeaseRef &lease : leases) items_.push_back({lease, 0, {}});
+}
+
+void Keeper::Call::put_keys() {
+  for (Item &item : items_) {
+    item.keys = item.lease->held_keys();
+    for (const std::string &k : item.keys) key(k);
+  }
+}
+
+void Keeper::Call::put_ids(Bytes head) {
+  for (const Item &item : items_) {
+    const std::string id = std::string(head) + item.lease->id;
+    for (size_t i = 0; i < item.keys.size(); ++i) argument(id);
+  }
+}
+
+size_t Keeper::Call::count_keys() const {
+  size_t count = 0;
+  for (const Item &item : items_) count += item.keys.size();
+  return count;
+}
+
+void Keeper::Call::take_number() {
+  change_ = 0;
+  for (const Item &item : items_) change_ = std::max(change_, item.lease->change + 1);
+  for (Item &item : items_) item.lease->change = item.change = change_;
+}
+
+int64_t Keeper::Call::worst_of(const Reply &reply, const Item &item, size_t &at) {
+  int64_t least = INT64_MAX;
+  bool lost = false;
+  for (size_t i = 0; i < item.keys.size(); ++i) {
+    const int64_t answer = reply.at(at++).integer;
+    lost = lost || answer == -3;
+    if (answer >= 0) least = std::min(least, answer);
+  }
+  return lost ? -3 : least == INT64_MAX ? -1 : least;
+}
+
+void Keeper::Call::failed(const Failure &failure) {
+  keeper_.instance_.note_trouble(failure.text);
+  end(failure.sent ? Status::IN_DOUBT : failure.status, failure.text);
+}
+
+void Keeper::Call::end(Status status, const std::string &why) {
+  if (done_ != nullptr) done_(status, why);
+  delete this;
+}
+
+Keeper::ExtendCall::ExtendCall(Keeper &keeper, const std::vector<LeaseRef> &leases,
+                               const Extension *extension, Done done)
+    : Call(keeper, leases, std::move(done)),
+      by_renewal_(extension == nullptr),
+      extension_(by_renewal_ ? Extension() : *extension) {}
+
+// What the caller wants holds here from the moment at which the server may hear of it; not before.
+void Keeper::ExtendCall::take_effect(Item &item) {
+  Lease &lease = *item.lease;
+  item.ttl_before = lease.ttl;
+  item.ends_before = lease.ends_at.load();
+  item.renews_before = lease.renews;
+  lease.renews = lease.renews || extension_.renews;
+  if (extension_.add) return;
+  lease.ttl = extension_.ttl;
+  if (extension_.ttl != kNever)
+    lease.ends_at.store(std::min(item.ends_before, sent_at_ + Lease::trusted(extension_.ttl)));
+}
+
+// The server says that it has done nothing; of one key this is the whole truth.
+void Keeper::ExtendCall::refused(const Item &item) {
+  Lease &lease = *item.lease;
+  if (by_renewal_ || lease.last_extend != item.change) return;
+  lease.ttl = item.ttl_before;
+  lease.renews = item.renews_before;
+  if (item.keys.size() == 1) lease.ends_at.store(item.ends_before);
+}
+
+// Also a second time, when the server did not know the script: then it is behind whatever was sent meanwhile.
+void Keeper::ExtendCall::sending(Nanos now) {
+  Instance &instance = keeper_.instance_;
+  sent_at_ = now;
+  begin_again(scripts::extend);
+  put_keys();
+  for (const Item &item : items_) {
+    if (!item.lease->has_metadata) continue;
+    for (const std::string &k : item.keys) key(Keyspace::side_key(Keyspace::Side::Metadata, k));
+  }
+  const Lease &like = *items_.front().lease;  // all of a renewal are alike in what is said once
+  const Nanos ttl = by_renewal_ ? keeper_.renewal_ttl(like) : extension_.ttl;
+  if (by_renewal_) {
+    for (Item &item : items_) item.change = like.change;
+  } else {
+    take_number();
+    for (const Item &item : items_) item.lease->last_extend = change_;
+  }
+  for (Item &item : items_) {
+    if (!was_sent_) ++item.lease->changes_open;
+    if (!was_sent_ && !by_renewal_) take_effect(item);
+    const Nanos from = extension_.add ? std::max(now, item.lease->may_end_at) : now;
+    const bool never = ttl == kNever || from == kNever;
+    item.lease->may_end_at = never ? kNever : std::max(item.lease->may_end_at, from + ttl);
+  }
+  was_sent_ = true;
+  argument(instance.link.server_clock().not_after(now, 2 * instance.options.connection.command_timeout));
+  argument(static_cast<int64_t>(count_keys()));
+  argument(ttl == kNever ? int64_t{0} : std::max<int64_t>(1, ttl / kMillisecond));
+  argument(by_renewal_ ? Bytes("renew") : extension_.add ? Bytes("add") : Bytes("set"));
+  argument(change_text(by_renewal_ ? like.change : change_));
+  put_ids("ll1|");
+}
+
+bool Keeper::ExtendCall::fits(const Reply &reply) const {
+  const bool is_late = reply.at(0).text == "LATE";
+  return (is_late || reply.at(0).text == "OK") && reply.has_integers(1, is_late ? 1 : 1 + count_keys());
+}
+
+void Keeper::ExtendCall::answered(const Reply &reply) {
+  const bool is_late = reply.at(0).text == "LATE";
+  keeper_.instance_.link.server_clock().observe(reply.at(1).integer, keeper_.instance_.clock.now());
+  size_t at = 2;
+  Status status = is_late ? Status::SERVER : Status::OK;
+  for (const Item &item : items_) {
+    --item.lease->changes_open;
+    if (is_late) {
+      refused(item);
+      keeper_.try_again(item.lease);
+      continue;
+    }
+    const int64_t worst = worst_of(reply, item, at);
+    keeper_.renewed(item.lease, item.change, worst, sent_at_);
+    if (worst == -3 || item.lease->state.load() == Lease::State::Lost) status = Status::LOST;
+  }
+  end(status, is_late ? "the request was under way for too long" : "");
+}
+
+void Keeper::ExtendCall::failed(const Failure &failure) {
+  for (const Item &item : items_) {
+    if (was_sent_) --item.lease->changes_open;
+    if (was_sent_ && failure.sent) item.lease->in_doubt = true;
+    if (was_sent_ && !failure.sent) refused(item);
+    if (failure.status != Status::CLOSED) keeper_.try_again(item.lease);
+  }
+  Call::failed(failure);
+}
+
+void Keeper::VerifyCall::sending(Nanos) {
+  begin_again(scripts::verify);
+  put_keys();
+  put_ids("");
+}
+
+bool Keeper::VerifyCall::fits(const Reply &reply) const { return reply.has_integers(0, 1 + count_keys()); }
+
+void Keeper::VerifyCall::answered(const Reply &reply) {
+  Status status = Status::OK;
+  size_t at = 1;
+  for (const Item &item : items_) {
+    const bool lost = worst_of(reply, item, at) == -3;
+    item.lease->must_verify = false;
+    if (lost) status = Status::LOST;
+    if (lost) {
+      keeper_.lose(item.lease);
+    } else if (item.lease->state.load() == Lease::State::Held) {
+      keeper_.arm(*item.lease);
+    }
+  }
+  end(status, "");
+}
+
+// A server that loads its data answers later; one that is gone is asked when it is there again.
+void Keeper::VerifyCall::failed(const Failure &failure) {
+  for (const Item &item : items_) {
+    if (item.lease->must_verify && failure.status != Status::CLOSED) keeper_.try_again(item.lease);
+  }
+  Call::failed(failure);
+}
+
+void Keeper::UpdateCall::sending(Nanos) {
+  begin_again(scripts::update);
+  put_keys();
+  take_number();
+  argument(change_text(change_));
+  argument(value_);
+  put_ids("");
+}
+
+bool Keeper::UpdateCall::fits(const Reply &reply) const { return reply.has_integers(0, count_keys()); }
+
+void Keeper::UpdateCall::answered(const Reply &reply) {
+  Status status = Status::OK;
+  size_t at = 0;
+  for (const Item &item : items_) {
+    bool lost = false;
+    for (size_t i = 0; i < item.keys.size(); ++i) lost = reply.at(at++).integer == 0 || lost;
+    if (lost) keeper_.lose(item.lease);
+    if (lost) status = Status::LOST;
+  }
+  end(status, "");
+}
+
+}  // namespace liblock

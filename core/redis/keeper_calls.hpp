@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// What a keeper asks the server about leases: calls for several leases each, whose arguments are written when they
+// are sent, since other keys of a lease may be given back until then, and since changes are numbered in the order of
+// sending. Loop thread.
+#pragma once
+
+#include "redis/keeper.hpp"
+
+namespace liblock {
+
+class Keeper::Call : public ServerCall {
+ public:
+  void failed(const Failure &failure) override;
+
+ protected:
+  struct Item {
+    LeaseRef lease;
+    uint32_t change = 0;
+    std::vector<std::string> keys;  // that were held when it was sent
+    // As they were before, where the call sets them.
+    Nanos ttl_before = kNever, ends_before = kNever;
+    bool renews_before = false;
+  };
+  Call(Keeper &keeper, const std::vector<LeaseRef> &leases, Done done);
+
+  void put_keys();
+  void put_ids(Bytes head);
+  size_t count_keys() const;
+  // The next number, of all of them.
+  void take_number();
+  // Of the keys of one lease in an answer: -3 when one is not held any more, else the least, -1 = no expiry.
+  static int64_t worst_of(const Reply &reply, const Item &item, size_t &at);
+  void end(Status status, const std::string &why);
+
+  Keeper &keeper_;
+  const Done done_;
+  std::vector<Item> items_;
+  uint32_t change_ = 0;
+};
+
+// Sets ends anew, or renews.
+class Keeper::ExtendCall final : public Call {
+ public:
+  ExtendCall(Keeper &keeper, const std::vector<LeaseRef> &leases, const Extension *extension, Done done);
+  void sending(Nanos now) override;
+  bool fits(const Reply &reply) const override;
+  void answered(const Reply &reply) override;
+  void failed(const Failure &failure) override;
+
+ private:
+  void take_effect(Item &item);
+  void refused(const Item &item);
+
+  const bool by_renewal_;
+  const Extension extension_;  // a renewal takes each lease's own ttl
+  Nanos sent_at_ = 0;
+  bool was_sent_ = false;
+};
+
+class Keeper::VerifyCall final : public Call {
+ public:
+  VerifyCall(Keeper &keeper, const std::vector<LeaseRef> &leases, Done done)
+      : Call(keeper, leases, std::move(done)) {}
+  void sending(Nanos now) override;
+  bool fits(const Reply &reply) const override;
+  void answered(const Reply &reply) override;
+  void failed(const Failure &failure) override;
+};
+
+class Keeper::UpdateCall final : public Call {
+ public:
+  UpdateCall(Keeper &keeper, const std::vector<LeaseRef> &leases, std::string value, Done done)
+      : Call(keeper, leases, std::move(done)), value_(std::move(value)) {}
+  void sending(Nanos now) override;
+  bool fits(const Reply &reply) const override;
+  void answered(const Reply &reply) override;
+
+ private:
+  const std::string value_;
+};
+
+}  // namespace liblock
