@@ -82,7 +82,8 @@ inline Status fill_extend(const Context &context, int64_t ttl_ms, int32_t flags,
   const ContextKind &kind = context.options().kind;
   const bool is_auto = ttl_ms == LIBLOCK_TTL_AUTO && kind.ttl_auto_ms != 0;
   ask.what = Ask::What::Extend;
-  ask.ttl = is_auto ? nanos_from_ms(kind.ttl_auto_ms) : ttl_of(ttl_ms);
+  ask.ttl = is_auto ? nanos_from_ms(std::min(kind.ttl_auto_ms, context.options().table.max_ttl_ms))
+                    : ttl_of(ttl_ms);
   ask.number = is_auto;
   ask.flag = flags == LIBLOCK_EXTEND_ADD;
   return Status::OK;

@@ -61,9 +61,11 @@ void visit_ranges(const liblock_acquire_options &o, Visit visit) {
 bool is_off_or_positive(int64_t value) { return value == LIBLOCK_DEFAULT || value == -1 || value > 0; }
 
 // What does not fit into a table of ranges; nullptr when all is well.
-const char *contradiction_of(const liblock_acquire_options &o) {
+const char *contradiction_of(const liblock_acquire_options &o, const ContextOptions &context) {
   if (!is_off_or_positive(o.queue_ttl_ms)) return "queue_ttl_ms must be 1 or more, or -1 for never";
   if (!is_off_or_positive(o.max_hold_ms)) return "max_hold_ms must be 1 or more, or -1 for none";
+  if (o.max_hold_ms > 0 && o.max_hold_ms < context.kind.ttl_least_ms)
+    return "max_hold_ms is less than the shortest lease here (20 on servers)";
   if (o.renew == 1 && o.ttl_ms <= 0)
     return "renew needs a ttl_ms of 1 or more: there is no lease to renew otherwise";
   if (o.ttl_ms > 0 && o.min_remaining_ms > o.ttl_ms)
@@ -196,7 +198,7 @@ Status check_acquire_options(const liblock_acquire_options &o, const ContextOpti
   if (o.replicas > 0 && !context.kind.has_server) return Status::UNSUPPORTED;
   bool fine = ttl_is_valid(o.ttl_ms, context);
   visit_ranges(o, [&fine](const Range &range) { fine = fine && range.holds(); });
-  return fine && contradiction_of(o) == nullptr ? Status::OK : Status::INVALID_ARGUMENT;
+  return fine && contradiction_of(o, context) == nullptr ? Status::OK : Status::INVALID_ARGUMENT;
 }
 
 std::string explain_ttl(int64_t ttl_ms, const ContextOptions &context) {
@@ -214,7 +216,8 @@ std::string explain_acquire_options(const liblock_acquire_options &o, const Cont
     if (message.empty() && !range.holds()) message = range.text();
   });
   if (message.empty()) {
-    if (const char *contradiction = contradiction_of(o); contradiction != nullptr) message = contradiction;
+    if (const char *contradiction = contradiction_of(o, context); contradiction != nullptr)
+      message = contradiction;
   }
   return message;
 }

@@ -20,7 +20,8 @@ template <typename Struct>
 Status read_struct(const Struct *given, Struct &known) {
   if (given->struct_size < sizeof(size_t)) return Status::INVALID_ARGUMENT;
   const auto *bytes = reinterpret_cast<const char *>(given);
-  const size_t size = std::min(given->struct_size, sizeof(Struct));
+  // Whole members only: a size in the middle of a pointer is no struct that a header ever had.
+  const size_t size = std::min(given->struct_size, sizeof(Struct)) / alignof(Struct) * alignof(Struct);
   if (given->struct_size > sizeof(Struct)) {
     if (given->struct_size > 65'536) return Status::INVALID_ARGUMENT;  // not a size: an uninitialised field
     if (!is_zero(bytes + sizeof(Struct), given->struct_size - sizeof(Struct))) return Status::UNSUPPORTED;

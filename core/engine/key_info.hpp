@@ -25,6 +25,7 @@ struct KeyInfo {
   bool is_zombie = false;
   std::string owner;
   std::string instance;
+  std::string attempt_id;  // on a server, of the grant
   uint64_t token = 0;
   int64_t remaining_ms = -1;
   uint32_t hold_count = 0;

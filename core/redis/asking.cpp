@@ -22,11 +22,12 @@ class Asking::PingCall final : public Command {
   void encode(std::string &wire) const override { encode_words(wire, {"PING"}); }
   void replied(const Reply &reply) override {
     const bool fine = reply.is(Reply::Kind::Status);
-    const ServerError error = classify_error(fine ? Bytes() : reply.text);
+    const bool is_error = reply.is(Reply::Kind::Error);
+    const Status status = fine ? Status::OK : is_error ? classify_error(reply.text).status : Status::PROTOCOL;
+    const std::string why = fine ? "" : is_error ? explained(reply.text) : "no answer to PING";
     Ask &ask = ask_;
-    const std::string why = fine ? "" : explained(reply.text);
     delete this;
-    finish(ask, fine ? Status::OK : error.status, why);
+    finish(ask, status, why);
   }
   void failed(const Failure &failure) override {
     Ask &ask = ask_;
@@ -36,36 +37,6 @@ class Asking::PingCall final : public Command {
 
  private:
   Ask &ask_;
-};
-
-class Asking::ForceCall final : public ServerCall {
- public:
-  ForceCall(Instance &instance, Ask &ask, const std::string &lock_key)
-      : instance_(instance), ask_(ask), lock_key_(lock_key) {
-    begin(scripts::force_release);
-    key(lock_key);
-    key(Keyspace::side_key(Keyspace::Side::Waiters, lock_key));
-    key(Keyspace::side_key(Keyspace::Side::Metadata, lock_key));
-    argument(ask.flag ? Bytes("1") : Bytes("0"));
-    argument(Bytes());
-  }
-  void answered(const Reply &reply) override {
-    instance_.taken_away(lock_key_, ask_.flag);
-    end(reply.integer == 1 ? Status::OK : Status::NOT_HELD, "");
-  }
-  void failed(const Failure &failure) override {
-    end(failure.sent ? Status::IN_DOUBT : failure.status, failure.text);
-  }
-
- private:
-  void end(Status status, const std::string &why) {
-    Ask &ask = ask_;
-    delete this;
-    finish(ask, status, why);
-  }
-  Instance &instance_;
-  Ask &ask_;
-  const std::string lock_key_;
 };
 
 // Waits for a change: of a lock that this instance holds, or of a key, which is looked at again and again.
@@ -85,8 +56,10 @@ class Asking::Watch final : public Timer, public Inspection {
     }
   }
   void fire(Nanos) override {
-    if (ask_.what == Ask::What::WaitLost) return asking_.end(ask_, Status::TIMEOUT);
-    look();
+    const bool is_late = until_ != kNever && asking_.instance_.runtime->now() >= until_;
+    if (ask_.what == Ask::What::WaitLost || (is_looking_ && is_late))
+      return asking_.end(ask_, Status::TIMEOUT);
+    if (!is_looking_) look();
   }
   void seen(std::vector<std::unique_ptr<KeyInfo>> infos) override {
     is_looking_ = false;
@@ -122,6 +95,7 @@ class Asking::Watch final : public Timer, public Inspection {
     if (until_ != kNever && instance.runtime->now() >= until_ && has_looked_)
       return asking_.end(ask_, Status::TIMEOUT);
     has_looked_ = is_looking_ = true;
+    if (until_ != kNever && until_ > instance.runtime->now()) instance.runtime->arm(*this, until_);
     inspect(instance, {instance.keyspace.lock_key(ask_.keys[0])}, *this);
   }
   void look_later(int64_t holder_ms) {
@@ -187,7 +161,8 @@ void Asking::start(Ask &ask) {
     case Ask::What::Clear:
       return clear_locks(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
     case Ask::What::ForceRelease:
-      return instance_.link.send(*new ForceCall(instance_, ask, instance_.keyspace.lock_key(ask.keys[0])));
+      return force_away(instance_, {instance_.keyspace.lock_key(ask.keys[0]), {}, ask.flag},
+                        [one](Status s, const std::string &why) { finish(*one, s, why); });
     case Ask::What::CloseOwner:
       return close_owner(ask);
     case Ask::What::WaitLost:

@@ -24,6 +24,8 @@ Attempt::Attempt(Instance &instance, AcquireRequest &request, std::string id)
   // Half of the first lease at most is spent on waiting for replicas.
   Nanos first_most = instance.options.first_lease;
   if (replicas_ != 0) first_most = std::max(first_most, 2 * params.replicas_timeout);
+  // What must be left, and what a round trip and the drift take of it.
+  first_most = std::max(first_most, params.min_remaining + params.min_remaining / 20 + 1'000 * kMillisecond);
   first_ttl_ = renews_ ? std::min(ttl_, first_most) : ttl_;
   replicas_timeout_ = std::max(kMillisecond, std::min(params.replicas_timeout, first_ttl_ / 2));
 }
@@ -31,36 +33,27 @@ Attempt::Attempt(Instance &instance, AcquireRequest &request, std::string id)
 // An answer that may wait for replicas would hold up everything behind it: it has a connection for itself.
 void Attempt::send() {
   if (replicas_ == 0) return instance_.link.send(*this);
-  instance_.link.send_on(instance_.link.durable(), *this);
+  instance_.replica_turns.start(*this);
 }
 
-// WAIT counts the replicas that have everything which this connection has written before.
-class Attempt::ReplicaWait final : public Command {
- public:
-  ReplicaWait(Attempt &attempt, uint64_t token) : attempt_(attempt), token_(token) {
-    more_time_ = attempt.replicas_timeout_;
-  }
-  void encode(std::string &wire) const override {
-    encode_words(wire, {"WAIT", std::to_string(attempt_.replicas_),
-                        std::to_string(attempt_.replicas_timeout_ / kMillisecond)});
-  }
-  void replied(const Reply &reply) override {
-    end(reply.is(Reply::Kind::Integer) ? static_cast<uint32_t>(std::clamp<int64_t>(reply.integer, 0, 1'000))
-                                       : 0);
-  }
-  // The grant stands; of replicas nothing is known.
-  void failed(const Failure &) override { end(0); }
+bool Attempt::fits(const Reply &reply) const {
+  const Bytes what = reply.at(0).text;
+  if (what == "LATE") return reply.has_integers(1, 1);
+  if (what == "BUSY")
+    return reply.has_integers(1, 6) && reply.at(2).integer >= 1 &&
+           static_cast<size_t>(reply.at(2).integer) <= lock_keys_.size();
+  return what == "OK" && reply.has_integers(1, 2) && reply.at(2).integer > 0;
+}
 
- private:
-  void end(uint32_t replicas) {
-    Attempt &attempt = attempt_;
-    const uint64_t token = token_;
-    delete this;
-    attempt.granted(token, replicas);
-  }
-  Attempt &attempt_;
-  const uint64_t token_;
-};
+bool Attempt::wants_as(const Attempt &other) const {
+  return replicas_ == other.replicas_ && replicas_timeout_ == other.replicas_timeout_;
+}
+
+Attempt::~Attempt() {
+  if (!was_sent_) return;
+  --instance_.attempts_open;
+  instance_.closing_goes_on();
+}
 
 void Attempt::forget_request() {
   request_ = nullptr;  // where it was not sent yet, it goes with a time that is over
@@ -71,7 +64,7 @@ void Attempt::forget_request() {
 
 void Attempt::sending(Nanos now) {
   if (has_body()) return;  // the same again, with its script
-  was_sent_ = true;
+  if (!std::exchange(was_sent_, true)) ++instance_.attempts_open;
   sent_at_ = now;
   not_after_us_ = request_ == nullptr ? 1
                                       : instance_.link.server_clock().not_after(
@@ -162,11 +155,11 @@ void Attempt::answered(const Reply &reply) {
   instance_.link.server_clock().observe(reply.at(1).integer, instance_.clock.now());
   if (reply.at(0).text == "OK") {
     const auto token = static_cast<uint64_t>(reply.at(2).integer);
-    if (replicas_ == 0 || request_ == nullptr) return granted(token, 0);
+    if (replicas_ == 0) return granted(token, 0);
     is_granted_ = true;
-    instance_.link.durable().send(*new ReplicaWait(*this, token));
-    return;
+    return instance_.replica_turns.granted(*this, token);
   }
+  if (replicas_ != 0) instance_.replica_turns.ended();
   if (request_ != nullptr) {
     instance_.waiting.answered(*request_, *this, reply);
   } else if (registers && reply.at(0).text == "BUSY") {
@@ -193,8 +186,15 @@ void Attempt::failed(const Failure &failure) {
   const bool unsure =
       failure.sent || failure.status == Status::SERVER || failure.status == Status::WRONG_TYPE;
   if (was_sent_ && unsure && failure.status != Status::CLOSED) undo();
+  if (replicas_ != 0) instance_.replica_turns.ended();
   AcquireRequest *request = request_;
   if (request != nullptr) instance_.waiting.troubled(*request, failure);
+  delete this;
+}
+
+void Attempt::dropped() {
+  if (request_ != nullptr)
+    instance_.waiting.troubled(*request_, {Status::CLOSED, false, "the context is closed"});
   delete this;
 }
 

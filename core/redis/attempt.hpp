@@ -32,14 +32,21 @@ class Attempt final : public ServerCall {
   bool registers = false;         // as a waiter, when a key is busy
   bool stays_registered = false;  // when it is granted, since others wait here
 
+  // What it was granted under is on so many replicas.
+  void granted(uint64_t token, uint32_t replicas);
+  // It will not be sent.
+  void dropped();
+  int32_t replicas() const { return replicas_; }
+  Nanos replicas_timeout() const { return replicas_timeout_; }
+  bool wants_as(const Attempt &other) const;
+
   void sending(Nanos now) override;
+  bool fits(const Reply &reply) const override;
   void answered(const Reply &reply) override;
   void failed(const Failure &failure) override;
 
  private:
-  class ReplicaWait;
-  ~Attempt() override = default;
-  void granted(uint64_t token, uint32_t replicas);
+  ~Attempt() override;
   void encode_arguments(int64_t since_us);
   size_t encode_raised();
 

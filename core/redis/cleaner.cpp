@@ -33,6 +33,7 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     for (const Key &key : keys_) argument(key.id);
     instance().link.send(*this);
   }
+  bool fits(const Reply &reply) const override { return reply.has_integers(0, 1 + keys_.size()); }
   void answered(const Reply &reply) override {
     is_under_way_ = false;
     const int64_t now_us = reply.at(0).integer;

@@ -33,6 +33,7 @@ std::unique_ptr<KeyInfo> read_info(const Instance &instance, const std::string &
     return info;
   }
   info->owner = record.owner;
+  info->attempt_id = record.id;
   info->instance = record.instance;
   info->token = record.token;
   info->value = record.value;
@@ -57,6 +58,7 @@ class Looking final : public ServerCall {
     }
     instance_.link.send(*this);
   }
+  bool fits(const Reply &reply) const override { return reply.is(Reply::Kind::Array); }
   ReplyLimits limits() const override { return {kKeysPerLook * 16 * 1'024, kKeysPerLook * 160, 4}; }
   void answered(const Reply &reply) override {
     for (const Reply &seen : reply.elements) {
@@ -141,22 +143,32 @@ class Scan final : public Command, public Inspection {
   AskDone done_;
 };
 
-class ForcedAway final : public ServerCall {
+class ForceCall final : public ServerCall {
  public:
-  ForcedAway(Instance &instance, const std::string &lock_key, AskDone done)
-      : instance_(instance), lock_key_(lock_key), done_(std::move(done)) {
+  ForceCall(Instance &instance, Forced forced, AskDone done)
+      : instance_(instance), forced_(std::move(forced)), done_(std::move(done)) {
     begin(scripts::force_release);
-    key(lock_key);
-    key(Keyspace::side_key(Keyspace::Side::Waiters, lock_key));
-    key(Keyspace::side_key(Keyspace::Side::Metadata, lock_key));
-    argument(Bytes("1"));
-    argument(Bytes());
+    key(forced_.lock_key);
+    key(Keyspace::side_key(Keyspace::Side::Waiters, forced_.lock_key));
+    key(Keyspace::side_key(Keyspace::Side::Metadata, forced_.lock_key));
+    argument(forced_.drops_queue ? Bytes("1") : Bytes("0"));
+    argument(forced_.attempt_id);
   }
+  // What is granted here later is not what it takes away.
+  void sending(Nanos) override {
+    named_ = instance_.keeper.find(forced_.lock_key);
+    std::erase_if(named_, [&](const LeaseRef &lease) {
+      return !forced_.attempt_id.empty() && lease->id != forced_.attempt_id;
+    });
+  }
+  bool fits(const Reply &reply) const override { return reply.is(Reply::Kind::Integer); }
   void answered(const Reply &reply) override {
-    instance_.taken_away(lock_key_, true);
+    instance_.taken_away(forced_.lock_key, named_, forced_.drops_queue);
     end(reply.integer == 1 ? Status::OK : Status::NOT_HELD, "");
   }
-  void failed(const Failure &failure) override { end(failure.status, failure.text); }
+  void failed(const Failure &failure) override {
+    end(failure.sent ? Status::IN_DOUBT : failure.status, failure.text);
+  }
 
  private:
   void end(Status status, const std::string &why) {
@@ -165,8 +177,9 @@ class ForcedAway final : public ServerCall {
     done(status, why);
   }
   Instance &instance_;
-  const std::string lock_key_;
+  const Forced forced_;
   AskDone done_;
+  std::vector<LeaseRef> named_;
 };
 
 // Page after page, and of each page one lock after the other.
@@ -192,13 +205,16 @@ class Clearing {
   void next_lock() {
     while (!page_.empty() && !fits(*page_.back())) page_.pop_back();
     if (page_.empty()) return ask_.number == 0 ? end(Status::OK, "") : next_page();
-    const std::string lock_key = instance_.keyspace.lock_key(page_.back()->key);
+    // Whoever has the key by then is not meant, unless everybody is.
+    const bool all = whom_ == Engine::Whom::Everybody;
+    const KeyInfo &info = *page_.back();
+    Forced forced{instance_.keyspace.lock_key(info.key), all ? std::string() : info.attempt_id, all};
     page_.pop_back();
-    instance_.link.send(*new ForcedAway(instance_, lock_key, [this](Status status, const std::string &why) {
+    force_away(instance_, std::move(forced), [this](Status status, const std::string &why) {
       if (status != Status::OK && status != Status::NOT_HELD) return end(status, why);
       if (status == Status::OK) ++ask_.count;
       next_lock();
-    }));
+    });
   }
   void end(Status status, const std::string &why) {
     const AskDone done = std::move(done_);
@@ -220,6 +236,10 @@ void inspect(Instance &instance, const std::vector<std::string> &lock_keys, Insp
 
 void list_page(Instance &instance, Ask &ask, AskDone done) {
   (new Scan(instance, ask, std::move(done)))->send_on(instance);
+}
+
+void force_away(Instance &instance, Forced forced, AskDone done) {
+  instance.link.send(*new ForceCall(instance, std::move(forced), std::move(done)));
 }
 
 void clear_locks(Instance &instance, Ask &ask, AskDone done) {

@@ -30,4 +30,12 @@ void list_page(Instance &instance, Ask &ask, AskDone done);
 // Takes away the locks that ask.number (Engine::Whom) and ask.text name; counts them in ask.count.
 void clear_locks(Instance &instance, Ask &ask, AskDone done);
 
+struct Forced {
+  std::string lock_key;
+  std::string attempt_id;    // that must hold it; empty: whoever does
+  bool drops_queue = false;  // the waiters are sent away as well
+};
+// Takes one key away.
+void force_away(Instance &instance, Forced forced, AskDone done);
+
 }  // namespace liblock

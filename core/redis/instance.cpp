@@ -29,6 +29,7 @@ class Instance::ReleaseCall final : public ServerCall {
     argument(instance_.id);
     for (const Cleaner::Key &k : keys_) argument(k.id);
   }
+  bool fits(const Reply &reply) const override { return reply.has_integers(0, 1 + keys_.size()); }
   void answered(const Reply &reply) override {
     instance_.link.server_clock().observe(reply.at(0).integer, instance_.clock.now());
     Status status = Status::OK;
@@ -79,6 +80,7 @@ Instance::Instance(std::shared_ptr<Runtime> runtime_of_it, const InstanceOptions
       keeper(*this),
       cleaner(*this),
       waiting(*this),
+      replica_turns(*this),
       asking(*this),
       events(runtime) {}
 
@@ -197,6 +199,12 @@ void Instance::on_disconnected(Status status, const std::string &text) {
   events.emit(LIBLOCK_EVENT_DISCONNECTED, status, text);
 }
 
+// What was sent before was missed.
+void Instance::on_listening() {
+  waiting.wake_all();
+  keeper.verify_all(false);
+}
+
 void Instance::on_message(Bytes message) {
   if (message.size() < 2) return;
   const std::string lock_key(message.substr(1));
@@ -210,8 +218,9 @@ void Instance::on_message(Bytes message) {
 }
 
 // Others hear of it by messages; what is here need not wait for one.
-void Instance::taken_away(const std::string &lock_key, bool waiters_too) {
-  for (const LeaseRef &lease : keeper.find(lock_key)) keeper.lose(lease);
+void Instance::taken_away(const std::string &lock_key, const std::vector<LeaseRef> &leases,
+                          bool waiters_too) {
+  for (const LeaseRef &lease : leases) keeper.lose(lease);
   if (waiters_too) {
     waiting.dequeue(lock_key);
   } else {
@@ -244,9 +253,10 @@ void Instance::CloseTimer::fire(Nanos) {
 
 void Instance::closing_goes_on() {
   if (closed_ == nullptr) return;
-  if (!close_overdue_ && (releases_open_ != 0 || !cleaner.empty())) return;
+  if (!close_overdue_ && (releases_open_ != 0 || attempts_open != 0 || !cleaner.empty())) return;
   std::function<void()> closed = std::exchange(closed_, nullptr);
   runtime->cancel(close_timer_);
+  replica_turns.stop();
   link.stop();  // first: commands under way are told of their end, and must be there
   keeper.stop();
   cleaner.stop();

@@ -16,6 +16,7 @@
 #include "redis/keeper.hpp"
 #include "redis/keyspace.hpp"
 #include "redis/reentry.hpp"
+#include "redis/replica_turns.hpp"
 #include "redis/waiting.hpp"
 
 namespace liblock {
@@ -48,8 +49,8 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
   // nullptr.
   void extend(Handle handle, Nanos ttl, bool renews, bool add, Released done);
   static std::vector<LeaseRef> leases_of(const HeldLock &lock);
-  // An administrator's call of this instance took the key from whoever had it, and sent the waiters away too.
-  void taken_away(const std::string &lock_key, bool waiters_too);
+  // An administrator's call of this instance took the key from these, and sent the waiters away too.
+  void taken_away(const std::string &lock_key, const std::vector<LeaseRef> &leases, bool waiters_too);
   // Nothing is to be done for a closing any more?
   void closing_goes_on();
 
@@ -70,9 +71,11 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
   Keeper keeper;
   Cleaner cleaner;
   Waiting waiting;
+  ReplicaTurns replica_turns;
   Asking asking;
   Events events;
   bool is_closing = false;
+  size_t attempts_open = 0;           // sent, and without an end
   std::weak_ptr<RedisOwner> unnamed;  // of all locks that belong to their handle alone
   // Any thread; counted on the loop's.
   struct Counts {
@@ -84,10 +87,11 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
  private:
   void on_connected(const ServerInfo &info, bool another) override;
   void on_disconnected(Status status, const std::string &text) override;
-  void on_listening() override { waiting.wake_all(); }
+  void on_listening() override;
   void on_message(Bytes message) override;
   bool needs_server() override;
-  bool needs_messages() override { return !waiting.empty(); }
+  // A lock may be taken away, or become free.
+  bool needs_messages() override { return !waiting.empty() || !keeper.empty(); }
   void send_release(std::vector<HeldLock::Part> parts, Handle handle, uint64_t token, Released done);
   class ReleaseCall;
   struct CloseTimer final : public Timer {

@@ -43,6 +43,7 @@ void Keeper::begin(const LeaseRef &lease, Nanos sent_at) {
   leases_.push_back(lease);
   lease->place = leases_.size() - 1;
   arm(*lease);
+  if (!instance_.link.is_listening()) instance_.link.listen();  // somebody may take it away
 }
 
 void Keeper::count(Lease &lease, int64_t keys) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "base/parking.hpp"
 #include "runtime/once.hpp"
@@ -118,6 +119,11 @@ Status RedisEngine::release(Handle h) {
 }
 
 void RedisEngine::start(Ask &ask) {
+  const std::vector<Bytes> keys(ask.keys.begin(), ask.keys.end());
+  if (!keys.empty() && accepts(keys) != Status::OK) {
+    ask.status = Status::INVALID_ARGUMENT;
+    return ask.ended();
+  }
   // Before its holds and waits are ended, so that what is granted later sees it.
   if (ask.what == Ask::What::CloseOwner) ask.owner->closed.store(true);
   run_once(*instance_->runtime, [instance = instance_, &ask] { instance->asking.start(ask); });

@@ -13,6 +13,7 @@ class ServerClock {
  public:
   // An answer that carried the server's time has come.
   void observe(int64_t server_us, Nanos now) {
+    if (server_us <= 0 || server_us > kLastUs) return;
     const int64_t offset = server_us - now / 1'000;
     // The quickest answer of late is the best; a clock that was set back is believed at once.
     const bool is_better =
@@ -29,6 +30,7 @@ class ServerClock {
   }
 
  private:
+  static constexpr int64_t kLastUs = 9'000'000'000'000'000;  // the year 2255; tokens end a little earlier
   static constexpr Nanos kForget = 10'000 * kMillisecond;
   static constexpr int64_t kStep = 2'000'000;
 

@@ -117,10 +117,12 @@ void Waiting::granted(AcquireRequest &request, Attempt &attempt, uint64_t token)
   request.trouble_ = Status::OK;
   const auto lease = attempt.lease(token);
   const bool is_over = lease != nullptr && instance_.clock.now() >= lease->ends_at.load();
-  const bool is_usable = !is_over && token != 0;
-  if (!is_usable || !unite_tokens(request, attempt, token)) {
+  if (is_over) {
     attempt.undo();
-    if (!is_usable && request.params_.tries_once()) return finish(request, Status::TOO_LATE);
+    return came_too_late(request);
+  }
+  if (!unite_tokens(request, attempt, token)) {
+    attempt.undo();
     return ask(request);
   }
   registration_after_grant(attempt.lock_keys(), attempt.stays_registered);
@@ -218,9 +220,8 @@ void Waiting::extend_reentered(AcquireRequest &request) {
 }
 
 void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply &reply) {
-  const int64_t index = reply.at(2).integer, pttl = reply.at(3).integer;
-  if (index < 1 || static_cast<size_t>(index) > attempt.lock_keys().size())
-    return finish(request, Status::PROTOCOL);
+  constexpr int64_t kPttlMax = int64_t{1} << 53;
+  const int64_t index = reply.at(2).integer, pttl = std::min(reply.at(3).integer, kPttlMax);
   if (request.params_.tries_once()) return finish(request, Status::BUSY);
   if (!request.was_queued_ && !begins_to_wait(request)) return;
   request.since_us_ = std::max<int64_t>(request.since_us_, reply.at(4).integer);
@@ -258,6 +259,22 @@ Nanos Waiting::foreign_poll(AcquireRequest &request, int64_t pttl) {
   return kMillisecond + instance_.random.up_to(nanos_from_ms(most) - kMillisecond);
 }
 
+// Its lease was over when the answer came. The next one may be in time; not at once, since the network is as it is.
+void Waiting::came_too_late(AcquireRequest &request) {
+  request.trouble_ = Status::TOO_LATE;
+  if (request.params_.tries_once()) return finish(request, Status::TOO_LATE);
+  if (!request.was_queued_ && !begins_to_wait(request)) return;
+  look_again(request);
+}
+
+void Waiting::look_again(AcquireRequest &request) {
+  const Nanos at = next_poll(request, instance_.runtime->now());
+  if (queue_of(request) == nullptr) join_queue(request, 0);
+  if (queue_of(request)->waiters.front() != &request) return;
+  queue_of(request)->look_at = at;
+  park(request, at);
+}
+
 void Waiting::late(AcquireRequest &request) {
   if (!std::exchange(request.late_once_, true)) return ask(request);
   troubled(request, {Status::SERVER, false,
@@ -276,11 +293,7 @@ void Waiting::troubled(AcquireRequest &request, const Failure &failure) {
   if (!failure.passes || never_there) return finish(request, failure.status);
   if (request.params_.tries_once()) return finish(request, request.trouble_);
   if (!request.was_queued_ && !begins_to_wait(request)) return;
-  const Nanos at = next_poll(request, instance_.runtime->now());
-  if (queue_of(request) == nullptr) join_queue(request, 0);
-  if (queue_of(request)->waiters.front() != &request) return;
-  queue_of(request)->look_at = at;
-  park(request, at);
+  look_again(request);
 }
 
 // The first attempt has failed: bounds and the first retry interval.

@@ -135,6 +135,8 @@ class Waiting {
   void grant_handle(AcquireRequest &request, const std::shared_ptr<Lease> &lease, Nanos sent_at);
   void busy(AcquireRequest &request, const Attempt &attempt, const Reply &reply);
   void late(AcquireRequest &request);
+  void came_too_late(AcquireRequest &request);
+  void look_again(AcquireRequest &request);
   void troubled(AcquireRequest &request, const Failure &failure);
   void tell_leaving(const std::string &lock_key);
   bool missed_by_first(const std::string &lock_key);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 namespace liblock {
 
@@ -20,13 +21,21 @@ class LoopTask {
 
 class Inbox {
  public:
-  // True when the inbox was empty: the loop may sleep and must be woken.
-  bool push(LoopTask &task) {
-    LoopTask *head = head_.load(std::memory_order_relaxed);
+  // First: the inbox was empty, the loop may sleep and must be woken. Closed: the loop is no more, the task is still
+  // the caller's.
+  enum class Pushed : uint8_t { First, More, Closed };
+  Pushed push(LoopTask &task) {
+    LoopTask *head = head_.load(std::memory_order_acquire);
     do {
+      if (head == closed()) return Pushed::Closed;
       task.next_task = head;
-    } while (!head_.compare_exchange_weak(head, &task, std::memory_order_release, std::memory_order_relaxed));
-    return head == nullptr;
+    } while (!head_.compare_exchange_weak(head, &task, std::memory_order_release, std::memory_order_acquire));
+    return head == nullptr ? Pushed::First : Pushed::More;
+  }
+  // On the loop's thread, at its end. False: there is something to run first.
+  bool close_if_empty() {
+    LoopTask *none = nullptr;
+    return head_.compare_exchange_strong(none, closed(), std::memory_order_acq_rel);
   }
   // On the loop's thread. What is pushed meanwhile has rung for itself.
   void run_all() {
@@ -46,6 +55,9 @@ class Inbox {
   }
 
  private:
+  // An address that no task has.
+  LoopTask *closed() { return reinterpret_cast<LoopTask *>(&head_); }
+
   std::atomic<LoopTask *> head_{nullptr};
 };
 

@@ -22,7 +22,21 @@ void LoopRuntime::close() {
 }
 
 void LoopRuntime::post(Notice *notice) {
-  if (notices_.push(notice)) timers_.wake();
+  const auto pushed = notices_.push(notice);
+  if (pushed == NoticeQueue::Pushed::First) timers_.wake();
+  if (pushed != NoticeQueue::Pushed::Closed) return;
+  const std::lock_guard late(late_mutex_);
+  const NoBlockingScope scope;
+  notice->deliver();
+  notice->dispose();
+}
+
+void LoopRuntime::run_on_loop(LoopTask &task) {
+  const auto pushed = inbox_.push(task);
+  if (pushed == Inbox::Pushed::First) timers_.wake();
+  if (pushed != Inbox::Pushed::Closed) return;
+  const std::lock_guard late(late_mutex_);
+  task.run();
 }
 
 ByteStream *LoopRuntime::make_stream(ByteStream::Listener &listener) { return new UvStream(loop_, listener); }
@@ -34,6 +48,8 @@ void LoopRuntime::run() {
   const bool closing = closing_.load();  // before the last look: what is posted after it would be late anyway
   while (notices_.deliver_round() > 0) {}
   if (!closing) return;
+  while (!inbox_.close_if_empty()) inbox_.run_all();
+  while (!notices_.close_if_empty()) notices_.deliver_round();
   detached_ = true;
   timers_.detach([](uv_handle_t *handle) {
     auto *runtime = static_cast<LoopRuntime *>(handle->data);

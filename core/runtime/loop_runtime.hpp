@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A runtime on the caller's own uv_loop: no thread is started, timers and callbacks run on the loop's thread,
 // which is the one that made it. Its two handles keep the loop alive until close(); what was posted before
-// still arrives.
+// still arrives; what comes later is run by whoever brings it.
 #pragma once
 
 #include <pthread.h>
 
 #include <memory>
+#include <mutex>
 
 #include "runtime/notice_queue.hpp"
 #include "runtime/uv_timers.hpp"
@@ -27,9 +28,7 @@ class LoopRuntime final : public Runtime {
   bool arm(Timer &timer, Nanos at) override { return timers_.arm(timer, at); }
   bool cancel(Timer &timer) override { return timers_.cancel(timer); }
   void post(Notice *notice) override;
-  void run_on_loop(LoopTask &task) override {
-    if (inbox_.push(task)) timers_.wake();
-  }
+  void run_on_loop(LoopTask &task) override;
   ByteStream *make_stream(ByteStream::Listener &listener) override;
 
  private:
@@ -41,7 +40,9 @@ class LoopRuntime final : public Runtime {
   UvTimers timers_;
   NoticeQueue notices_;
   std::atomic<bool> closing_{false};
-  bool detached_ = false;              // loop thread only
+  bool detached_ = false;  // loop thread only
+  // Once the loop is left: whoever comes late finds everything closed, one after the other.
+  std::recursive_mutex late_mutex_;
   int handles_open_ = 2;               // loop thread only
   std::shared_ptr<LoopRuntime> self_;  // keeps the uv handles' memory until both are closed
 };

@@ -15,17 +15,25 @@ namespace liblock {
 
 class NoticeQueue {
  public:
-  // True when the queue was empty: the consumer may sleep and must be woken.
-  bool push(Notice *notice) {
+  // First: the queue was empty, the consumer may sleep and must be woken. Closed: the notice is still the caller's.
+  using Pushed = Inbox::Pushed;
+  Pushed push(Notice *notice) {
     notice->next = nullptr;
     if (delivering_ == this) {
       own_.append(notice);
-      return false;
+      return Pushed::More;
     }
     const std::lock_guard lock(lock_);
+    if (closed_) return Pushed::Closed;
     others_.append(notice);
     others_wait_.store(true, std::memory_order_relaxed);
-    return others_.head == notice;
+    return others_.head == notice ? Pushed::First : Pushed::More;
+  }
+  // Nobody will deliver any more. False: there is something to deliver first.
+  bool close_if_empty() {
+    const std::lock_guard lock(lock_);
+    closed_ = others_.head == nullptr && own_.head == nullptr;
+    return closed_;
   }
   // Delivers a round of both lists; returns how many there were. 0: nothing is left, and the look at the list
   // of the others was made under its lock.
@@ -76,6 +84,7 @@ class NoticeQueue {
 
   SpinLock lock_;
   Notices others_;                        // guarded by lock_
+  bool closed_ = false;                   // guarded by lock_
   std::atomic<bool> others_wait_{false};  // written under lock_
   Notices own_;                           // of the delivering thread
 };

@@ -64,7 +64,7 @@ ThreadRuntime::ThreadRuntime() {
 }
 
 void ThreadRuntime::post(Notice *notice) {
-  if (!notices_.push(notice)) return;
+  if (notices_.push(notice) != NoticeQueue::Pushed::First) return;
   bell_.fetch_add(1);
   if (sleeping_.load() != 0) futex_wake(&bell_, 1);
 }

@@ -24,7 +24,7 @@ class ThreadRuntime final : public Runtime {
   bool cancel(Timer &timer) override { return timers_.cancel(timer); }
   void post(Notice *notice) override;
   void run_on_loop(LoopTask &task) override {
-    if (inbox_.push(task)) timers_.wake();
+    if (inbox_.push(task) == Inbox::Pushed::First) timers_.wake();
   }
   ByteStream *make_stream(ByteStream::Listener &listener) override;
 

@@ -35,6 +35,9 @@ class Stage:
         self.held = None
         if self.server:
             self.held = status(self.agent("acquire", "c", "held", ttl_ms=TTL_MS), "OK").lock
+            # What holding brings with it is over: messages come, and the lock was verified once more.
+            eventually(lambda: self.server.script_calls() >= 4)
+            status(self.agent("verify", "c", self.held), "OK")
 
     def call(self, name):
         if name == "try":

@@ -154,9 +154,9 @@ UNIT_TEST(what_a_callback_brings_about_takes_turns_with_what_others_push) {
   for (int i = 0; i + 1 < 100; ++i) own[i].brings_about.push_back({&queue, &own[i + 1]});
   Noted other(log, -1), apart(log, -2);
   own[10].brings_about.push_back({&elsewhere, &apart});
-  EXPECT(queue.push(&own[0]));
+  EXPECT(queue.push(&own[0]) == NoticeQueue::Pushed::First);
   EXPECT(queue.deliver_round() < 100);
-  EXPECT(queue.push(&other));
+  EXPECT(queue.push(&other) == NoticeQueue::Pushed::First);
   while (queue.deliver_round() > 0) {}
   EXPECT(log.size() == 101);
   const auto place = static_cast<size_t>(std::find(log.begin(), log.end(), -1) - log.begin());
