@@ -3,6 +3,7 @@
 // that goes out saves the copies and allocations that a formatter makes of every argument.
 #include "redis/command.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/assert.hpp"
@@ -53,6 +54,12 @@ void ScriptCall::key(Bytes name) {
 void ScriptCall::argument(Bytes text) {
   ++arguments_;
   encode_bulk(encoded_, text);
+}
+
+void ScriptCall::add_scripts(Scripts &sent) {
+  if (std::find(sent.begin(), sent.end(), script_) != sent.end()) return;
+  with_body_ = true;
+  sent.push_back(script_);
 }
 
 void ScriptCall::encode(std::string &wire) const {

@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/status.hpp"
@@ -34,6 +35,10 @@ class Command {
   virtual ReplyLimits limits() const { return {}; }
   // Its bytes are on their way at this time.
   virtual void sending(Nanos) {}
+  // Scripts whose body went over this connection: the first of a kind takes its body with it. An answer that the
+  // server does not know a script would put the call behind others that were sent after it.
+  using Scripts = std::vector<const Script *>;
+  virtual void add_scripts(Scripts &) {}
 
  protected:
   virtual ~Command() = default;
@@ -85,6 +90,7 @@ class ScriptCall : public Command {
   void argument(Bytes text);
   void argument(int64_t number) { argument(std::to_string(number)); }
 
+  void add_scripts(Scripts &sent) override;
   void encode(std::string &wire) const override;
   // The answer was NOSCRIPT: sends the body with it from now on.
   void use_body() { with_body_ = true; }

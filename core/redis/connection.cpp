@@ -81,6 +81,7 @@ void Connection::send(Command &command) {
 void Connection::write(Command &command) {
   command.sent_at_ = runtime_.now();
   command.sending(clock_.now());
+  command.add_scripts(scripts_sent_);
   command.encode(out_);
   sent_.push(command);
   stream_->request_fill();
@@ -90,6 +91,7 @@ void Connection::open() {
   state_ = State::Opening;
   deadline_ = runtime_.now() + options_.connect_timeout;
   reader_ = std::make_unique<ReplyReader>();
+  scripts_sent_.clear();
   tls_.reset();
   if (options_.tls != nullptr) {
     std::string error;

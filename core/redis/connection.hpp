@@ -118,7 +118,8 @@ class Connection final : private ByteStream::Listener, private Timer {
   std::unique_ptr<Ping> ping_;
   std::string out_;        // encoded, not given to the stream yet
   std::string decrypted_;  // scratch
-  CommandQueue waiting_;   // for Ready
+  Command::Scripts scripts_sent_;
+  CommandQueue waiting_;  // for Ready
   CommandQueue sent_;
   Nanos deadline_ = kNever;  // of Opening and Greeting, or the end of Pausing
   Nanos armed_for_ = kNever;

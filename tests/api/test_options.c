@@ -41,6 +41,21 @@ static void a_struct_too_small_to_hold_its_own_size_is_refused(void **state) {
   }
 }
 
+/* No header ever ended in the middle of a member: what stands there of one is not read. */
+static void a_struct_that_ends_within_a_pointer_is_read_up_to_the_member_before(void **state) {
+  liblock_owner *owner;
+  assert_ok(liblock_owner_open(*state, "me", 2, &owner, NULL));
+  for (size_t size = sizeof(size_t); size < sizeof(liblock_acquire_options); size++) {
+    liblock_lock lock = 0;
+    liblock_acquire_options options = acquire_options();
+    options.owner = owner;
+    options.struct_size = size;
+    assert_ok(liblock_acquire(*state, KEY("k"), &options, &lock, NULL));
+    assert_ok(liblock_release(*state, lock, NULL));
+  }
+  liblock_owner_free(owner);
+}
+
 static void a_larger_struct_with_something_in_its_tail_is_unsupported(void **state) {
   for (size_t at = 0; at < sizeof((struct newer_acquire *)0)->tail; at++) {
     struct newer_acquire options = newer_acquire();
@@ -166,6 +181,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_struct_size_of_zero_is_refused),
       fresh(a_struct_too_small_to_hold_its_own_size_is_refused),
+      fresh(a_struct_that_ends_within_a_pointer_is_read_up_to_the_member_before),
       fresh(a_larger_struct_with_something_in_its_tail_is_unsupported),
       fresh(a_larger_struct_that_ends_in_zeros_is_read),
       fresh(an_older_smaller_struct_gets_defaults_for_what_it_lacks),

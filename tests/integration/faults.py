@@ -195,6 +195,7 @@ FAULTS = {
     "the server is a cluster's, and points elsewhere": pretended(b"-MOVED 3999 127.0.0.1:6381\r\n"),
     "the server is a cluster's, and down": pretended(b"-CLUSTERDOWN The cluster is down\r\n"),
     "the script's answer is none": pretended(b"*2\r\n$2\r\nNO\r\n:1\r\n"),
+    "the script's answer has absurd numbers": pretended(b"*3\r\n$2\r\nOK\r\n:9223372036854775807\r\n:0\r\n"),
 }
 
 

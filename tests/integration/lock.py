@@ -144,8 +144,20 @@ def keys_are_any_bytes_up_to_512_and_none_may_look_like_a_side_key():
             status(agent("release", "c", lock.lock), "OK")
         status(agent("acquire", "c", b"k" * 513), "INVALID_ARGUMENT")
         status(agent("open", "bare", SERVER.url, prefix=""), "OK")
-        status(agent("acquire", "bare", "ll1:x"), "INVALID_ARGUMENT")
+        for verb in ("acquire", "locked", "force"):
+            status(agent(verb, "bare", "ll1:x"), "INVALID_ARGUMENT")
         status(agent("release", "bare", status(agent("acquire", "bare", "plain"), "OK").lock), "OK")
+
+
+@test
+def a_large_foreign_string_is_looked_at_and_harms_nobody():
+    with opened(Agent()) as agent:
+        SERVER.call("SET", "liblock:large", "x" * 2_000_000)
+        lock = status(agent("acquire", "c", "small"), "OK")
+        same(status(agent("locked", "c", "large"), "OK").locked, 1)
+        status(agent("try", "c", "large"), "BUSY")
+        status(agent("release", "c", lock.lock), "OK")
+        SERVER.call("DEL", "liblock:large")
 
 
 @test

@@ -149,7 +149,7 @@ UNIT_TEST(an_extension_counts_from_before_it_was_sent) {
   s.world.delay_least = s.world.delay_most = 100 * kMillisecond;
   Wanted &lock = s.a.take("k", waiting_ms(0, 5'000, false));
   const auto extended = s.a.extend(lock.grant().handle, 20'000, false);
-  s.world.run_ms(401);  // there and back, and once more with the script, which the server did not know
+  s.world.run_ms(201);
   EXPECT(extended->is(Status::OK));
   const liblock::HoldView seen = s.a.instance().holds.view(lock.grant().handle);
   const int64_t left_here = (seen.deadline - s.a.host().now()) / kMillisecond;

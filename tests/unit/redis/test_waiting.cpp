@@ -273,6 +273,22 @@ UNIT_TEST(a_cancel_takes_nobody_elses_place) {
   }
 }
 
+UNIT_TEST(nothing_of_a_canceled_request_stays_whenever_that_was) {
+  for (uint64_t seed = 1; seed <= 80; ++seed) {
+    Stage s(seed);
+    s.a.take("k");
+    AcquireParams params = waiting_ms(60'000);
+    params.retry.retries_max = 1'000'000;
+    params.retry.interval_ms = params.retry.jitter_ms = 2;
+    Wanted &wanted = s.a.acquire({"k"}, params);
+    s.world.run_for(s.world.random.up_to(20 * kMillisecond));
+    s.a.cancel(wanted);
+    s.world.run_ms(5);
+    EXPECT(wanted.is(Status::CANCELED));
+    EXPECT(s.node.ask({"EXISTS", "ll1:w:{liblock:k}"}).is(0));
+  }
+}
+
 UNIT_TEST(the_next_one_is_woken_when_a_canceled_grant_is_undone) {
   for (uint64_t seed = 1; seed <= 80; ++seed) {
     Stage s(seed);
@@ -357,6 +373,7 @@ UNIT_MAIN("waiting on a server", cmocka_unit_test(a_free_key_costs_one_script_ca
           cmocka_unit_test(a_free_key_is_granted_however_often_waiters_give_up),
           cmocka_unit_test(a_release_wakes_those_who_are_still_there_however_often_waiters_gave_up),
           cmocka_unit_test(a_cancel_takes_nobody_elses_place),
+          cmocka_unit_test(nothing_of_a_canceled_request_stays_whenever_that_was),
           cmocka_unit_test(the_next_one_is_woken_when_a_canceled_grant_is_undone),
           cmocka_unit_test(a_lock_on_several_keys_takes_nobody_elses_place_on_one_of_them),
           cmocka_unit_test(an_owner_that_was_closed_asks_in_vain_and_at_once),

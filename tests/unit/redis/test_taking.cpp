@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// Locks that are taken away, contexts that close, and grants that wait for replicas: what one instance does that
+// others must hear of, and what it must not leave behind.
+#include "redis/inspecting.hpp"
+#include "stage.hpp"
+
+using namespace unit;
+
+namespace {
+
+std::shared_ptr<Answered> take_away(Process &by, const std::string &key, const std::string &attempt_id = {}) {
+  auto answered = std::make_shared<Answered>();
+  run_once(by.host(), [&by, key, attempt_id, answered] {
+    force_away(by.instance(), {"liblock:" + key, attempt_id, false},
+               [answered](Status status, const std::string &) {
+                 ++answered->times;
+                 answered->status = status;
+               });
+  });
+  return answered;
+}
+
+}  // namespace
+
+UNIT_TEST(a_holder_hears_at_once_that_somebody_took_his_lock_away) {
+  Stage s;
+  Wanted &lock = s.a.take("k", without_waiting(60'000, false));
+  s.world.run_ms(5);
+  const auto taken = take_away(s.b, "k");
+  s.world.run_ms(2);
+  EXPECT(taken->is(Status::OK));
+  EXPECT(lock.losses == 1 && s.a.state_of(lock.grant().handle) == Status::LOST);
+  EXPECT(s.is_free("k"));
+}
+
+UNIT_TEST(a_message_about_a_loss_that_was_missed_is_made_up_for) {
+  Stage s;
+  Wanted &lock = s.a.take("k", without_waiting(60'000, false));
+  s.world.run_ms(5);
+  s.node.end_connections(true);
+  take_away(s.b, "k");
+  s.world.run_ms(60);
+  EXPECT(lock.losses == 1);
+}
+
+UNIT_TEST(a_lock_is_taken_from_the_holder_that_was_seen_and_from_nobody_else) {
+  Stage s;
+  s.a.release(s.a.take("k").grant().handle);
+  s.world.run_ms(5);
+  Wanted &next = s.b.take("k");
+  s.world.run_ms(5);
+  const auto taken = take_away(s.a, "k", std::string(32, 'a'));
+  s.world.run_ms(5);
+  EXPECT(taken->is(Status::NOT_HELD));
+  EXPECT(s.b.holds(next.grant().handle) && next.losses == 0);
+}
+
+UNIT_TEST(nothing_is_left_of_attempts_that_were_under_way_when_the_context_closed) {
+  for (int64_t after_ms = 0; after_ms < 50; ++after_ms) {
+    Stage s;
+    s.a.release(s.a.take("warm-up").grant().handle);
+    s.world.run_ms(10);
+    s.world.delay_least = s.world.delay_most = 20 * kMillisecond;
+    AcquireParams params = waiting_ms(1'000, 1, false);
+    params.ttl = liblock::kNever;
+    Wanted &wanted = s.a.acquire({"k"}, params);
+    s.world.run_ms(after_ms);
+    bool closed = false;
+    run_once(s.a.host(), [&] { s.a.instance().close(false, [&] { closed = true; }); });
+    EXPECT(s.world.run_until([&] { return closed; }, 1'100));
+    EXPECT(wanted.ended() && s.is_free("k"));
+  }
+}
+
+UNIT_TEST(closing_takes_the_command_time_out_at_most_when_the_server_is_gone) {
+  Stage s;
+  s.a.take("k");
+  s.node.freeze();
+  bool closed = false;
+  run_once(s.a.host(), [&] { s.a.instance().close(false, [&] { closed = true; }); });
+  s.world.run_ms(998);
+  EXPECT(!closed);
+  s.world.run_ms(4);
+  EXPECT(closed);
+}
+
+UNIT_TEST(many_grants_wait_for_replicas_together_and_not_one_after_the_other) {
+  Stage s;
+  AcquireParams params = waiting_ms(20'000);
+  params.replicas = 1;
+  params.replicas_timeout = 700 * kMillisecond;
+  std::vector<Wanted *> all;
+  for (int i = 0; i < 64; ++i) {
+    all.push_back(&s.a.acquire({"k" + std::to_string(i)}, params));
+    if (i % 8 == 0) s.world.run_ms(1);
+  }
+  s.world.run_ms(1'430);  // two turns
+  for (const Wanted *one : all) EXPECT(one->is(Status::OK));
+  EXPECT(s.node.count("wait") == 2);
+}
+
+UNIT_TEST(a_connection_to_what_became_a_replica_is_given_up_also_where_grants_wait) {
+  Stage s;
+  AcquireParams params = without_waiting();
+  params.replicas = 1;
+  params.replicas_timeout = 10 * kMillisecond;
+  s.a.acquire({"k1"}, params);
+  s.world.run_ms(50);
+  s.node.server().read_only = true;
+  Wanted &refused = s.a.acquire({"k2"}, params);
+  s.world.run_ms(50);
+  EXPECT(refused.is(Status::READ_ONLY));
+  s.node.server().read_only = false;
+  s.world.run_ms(2'100);
+  Wanted &granted = s.a.acquire({"k3"}, params);
+  s.world.run_ms(50);
+  EXPECT(granted.is(Status::OK));
+}
+
+UNIT_TEST(what_must_be_left_of_a_lease_is_left_of_the_first_one_too) {
+  Stage s;
+  AcquireParams params = without_waiting(30'000);
+  params.min_remaining = 20'000 * kMillisecond;
+  Wanted &lock = s.a.acquire({"k"}, params);
+  s.world.run_ms(5);
+  EXPECT(lock.is(Status::OK) && lock.grant().remaining >= 20'000 * kMillisecond);
+}
+
+UNIT_TEST(a_lease_that_is_over_before_its_answer_comes_is_asked_for_again_with_a_pause) {
+  Stage s;
+  s.a.release(s.a.take("warm-up").grant().handle);
+  s.world.run_ms(10);
+  s.world.delay_least = s.world.delay_most = 30 * kMillisecond;
+  const uint64_t calls = s.node.script_calls();
+  Wanted &wanted = s.a.acquire({"k"}, waiting_ms(4'500, 40, false));
+  s.world.run_ms(4'600);
+  EXPECT(wanted.is(Status::TOO_LATE));
+  EXPECT(s.node.script_calls() - calls <= 20);
+}
+
+UNIT_MAIN("taking away and closing",
+          cmocka_unit_test(a_holder_hears_at_once_that_somebody_took_his_lock_away),
+          cmocka_unit_test(a_message_about_a_loss_that_was_missed_is_made_up_for),
+          cmocka_unit_test(a_lock_is_taken_from_the_holder_that_was_seen_and_from_nobody_else),
+          cmocka_unit_test(nothing_is_left_of_attempts_that_were_under_way_when_the_context_closed),
+          cmocka_unit_test(closing_takes_the_command_time_out_at_most_when_the_server_is_gone),
+          cmocka_unit_test(many_grants_wait_for_replicas_together_and_not_one_after_the_other),
+          cmocka_unit_test(a_connection_to_what_became_a_replica_is_given_up_also_where_grants_wait),
+          cmocka_unit_test(what_must_be_left_of_a_lease_is_left_of_the_first_one_too),
+          cmocka_unit_test(a_lease_that_is_over_before_its_answer_comes_is_asked_for_again_with_a_pause))
