@@ -36,7 +36,7 @@ class Stage:
         if self.server:
             self.held = status(self.agent("acquire", "c", "held", ttl_ms=TTL_MS), "OK").lock
             # What holding brings with it is over: messages come, and the lock was verified once more.
-            eventually(lambda: self.server.script_calls() >= 4)
+            eventually(lambda: self.server.script_calls() >= 2)
             status(self.agent("verify", "c", self.held), "OK")
 
     def call(self, name):
