@@ -186,6 +186,7 @@ void Waiting::succeed(AcquireRequest &request) {
   const Nanos left_least = request.params_.min_remaining;
   if (left_least > 0 && seen.deadline != kNever && seen.deadline - instance_.clock.now() < left_least)
     return finish(request, Status::TOO_LATE);
+  grant.token = seen.token;  // may have risen while the lease was set anew
   grant.hold_count = seen.hold_count;
   grant.remaining =
       seen.deadline == kNever ? kNever : std::max<Nanos>(0, seen.deadline - instance_.clock.now());

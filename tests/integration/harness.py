@@ -4,6 +4,7 @@ C API as they are told. Everything started here dies with the test, however
 that ends. Standard library only."""
 import contextlib
 import ctypes
+import functools
 import os
 import pathlib
 import shutil
@@ -52,6 +53,13 @@ class ServerError(Exception):
     pass
 
 
+@functools.cache
+def debug_commands(program):
+    """What lets DEBUG be used; before 7.0 it was not asked for."""
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    return [] if " v=6." in said else ["--enable-debug-command", "local"]
+
+
 class Server:
     """A redis-server in a directory of its own."""
 
@@ -74,7 +82,7 @@ class Server:
         log = open(self.directory / "log", "ab")
         self.process = subprocess.Popen(
             [program, "--port", str(self.port), "--unixsocket", self.path, "--save", "", "--appendonly", "no",
-             "--dir", str(self.directory), "--bind", "127.0.0.1", "--enable-debug-command", "local", *self.arguments],
+             "--dir", str(self.directory), "--bind", "127.0.0.1", *debug_commands(program), *self.arguments],
             stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent)
         if reachable and not eventually(self.answers, 10):
             raise RuntimeError("redis-server did not start: " + (self.directory / "log").read_text()[-2000:])

@@ -267,8 +267,9 @@ def credentials_open_the_door_and_are_never_told():
             assert "s3cr3t" not in answer.message, answer
 
 
-LOCKING = ("~liblock:*", "~ll1:*", "&ll1:*", "-@all", "+evalsha", "+eval", "+get", "+set", "+del", "+pttl", "+pexpire",
-           "+persist", "+exists", "+time", "+hset", "+hgetall", "+zadd", "+zrem", "+zrank", "+zcard", "+zrange",
+LOCKING = ("~liblock:*", "~ll1:*", "resetchannels", "&ll1:*", "-@all", "+evalsha", "+eval", "+get", "+set", "+del",
+           "+pttl",
+           "+pexpire", "+persist", "+exists", "+time", "+hset", "+hgetall", "+zadd", "+zrem", "+zrank", "+zcard", "+zrange",
            "+zpopmin", "+publish", "+subscribe", "+ping", "+info", "+select", "+client|setname", "+wait")
 
 

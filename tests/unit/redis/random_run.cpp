@@ -83,7 +83,10 @@ void RandomRun::acquire() {
   Process &process = *processes_[at];
   if (process.host().is_killed() || process.host().is_paused()) return;
   const int64_t waits[] = {0, 0, 50, 1'000, 10'000}, ttls[] = {100, 300, 1'000, 5'000, 20'000};
-  AcquireParams params = waiting_ms(waits[roll(5)], ttls[roll(5)], roll(3) != 0);
+  // One throw after the other: arguments are evaluated in an order that each compiler has for itself.
+  const int64_t wait_ms = waits[roll(5)];
+  const int64_t ttl_ms = ttls[roll(5)];
+  AcquireParams params = waiting_ms(wait_ms, ttl_ms, roll(3) != 0);
   if (swarm_.orders) {
     const int32_t orders[] = {LIBLOCK_ORDER_FIFO, LIBLOCK_ORDER_LIFO, LIBLOCK_ORDER_PRIORITY,
                               LIBLOCK_ORDER_ANY};
@@ -152,7 +155,8 @@ void RandomRun::act_on(Hold &hold, size_t index) {
     process.release(handle);
     holds_.erase(holds_.begin() + static_cast<ptrdiff_t>(index));
   } else if (what == 4) {
-    process.extend(handle, 100 + roll(5'000), roll(2) == 0);
+    const int64_t ttl_ms = 100 + roll(5'000);
+    process.extend(handle, ttl_ms, roll(2) == 0);
   }
 }
 
