@@ -21,6 +21,29 @@ liblock_status start(liblock_context *context, liblock_completions *completions,
   });
 }
 
+struct Waiter {
+  liblock_completions *completions;
+  liblock_callback callback;
+  void *user_data;
+  liblock_request *request;
+};
+
+// A local wait sleeps on its caller's thread.
+Status fill_wait(liblock_context *context, Ask::What what, int64_t wait_ms, Ask &ask) {
+  if (!context->rep->engine().talks_to_server()) return Status::UNSUPPORTED;
+  ask.what = what;
+  return read_wait(wait_ms, ask.wait) ? Status::OK : Status::INVALID_ARGUMENT;
+}
+
+liblock_status wait_for_key(liblock_context *context, const void *key, size_t key_size, int64_t wait_ms,
+                            const Waiter &end, Ask::What what) {
+  return start(context, end.completions, end.callback, end.user_data, end.request, [&](Ask &ask) {
+    if (!key_is_valid(key, key_size)) return Status::INVALID_ARGUMENT;
+    ask.keys.emplace_back(bytes(key, key_size));
+    return fill_wait(context, what, wait_ms, ask);
+  });
+}
+
 }  // namespace
 
 liblock_status liblock_release_async(liblock_context *context, liblock_lock lock,
@@ -106,4 +129,28 @@ liblock_status liblock_force_release_async(liblock_context *context, const void 
     ask.flag = (flags & LIBLOCK_DROP_QUEUE) != 0;
     return Status::OK;
   });
+}
+
+liblock_status liblock_wait_lost_async(liblock_context *context, liblock_lock lock, int64_t wait_ms,
+                                       liblock_completions *completions, liblock_callback callback,
+                                       void *user_data, liblock_request *request) {
+  return start(context, completions, callback, user_data, request, [&](Ask &ask) {
+    ask.lock = lock;
+    return fill_wait(context, Ask::What::WaitLost, wait_ms, ask);
+  });
+}
+
+liblock_status liblock_wait_held_async(liblock_context *context, const void *key, size_t key_size,
+                                       int64_t wait_ms, liblock_completions *completions,
+                                       liblock_callback callback, void *user_data, liblock_request *request) {
+  return wait_for_key(context, key, key_size, wait_ms, {completions, callback, user_data, request},
+                      Ask::What::WaitHeld);
+}
+
+liblock_status liblock_wait_released_async(liblock_context *context, const void *key, size_t key_size,
+                                           int64_t wait_ms, liblock_completions *completions,
+                                           liblock_callback callback, void *user_data,
+                                           liblock_request *request) {
+  return wait_for_key(context, key, key_size, wait_ms, {completions, callback, user_data, request},
+                      Ask::What::WaitReleased);
 }

@@ -24,6 +24,10 @@ int32_t kind_of(Ask::What what) {
       return LIBLOCK_KIND_VERIFY;
     case Ask::What::Inspect:
       return LIBLOCK_KIND_INSPECT;
+    case Ask::What::WaitLost:
+    case Ask::What::WaitHeld:
+    case Ask::What::WaitReleased:
+      return LIBLOCK_KIND_WATCH;
     case Ask::What::ForceRelease:
       return LIBLOCK_KIND_FORCE_RELEASE;
     default:

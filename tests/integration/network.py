@@ -268,9 +268,9 @@ def credentials_open_the_door_and_are_never_told():
 
 
 LOCKING = ("~liblock:*", "~ll1:*", "resetchannels", "&ll1:*", "-@all", "+evalsha", "+eval", "+get", "+set", "+del",
-           "+pttl",
-           "+pexpire", "+persist", "+exists", "+time", "+hset", "+hgetall", "+zadd", "+zrem", "+zrank", "+zcard", "+zrange",
-           "+zpopmin", "+publish", "+subscribe", "+ping", "+info", "+select", "+client|setname", "+wait")
+           "+pttl", "+pexpire", "+persist", "+exists", "+time", "+hset", "+hgetall", "+zadd", "+zrem", "+zrank",
+           "+zcard", "+zrange", "+zpopmin", "+publish", "+subscribe", "+ping", "+info", "+select", "+client|setname",
+           "+wait")
 
 
 def user_with(server, *rules, name="lk"):

@@ -171,7 +171,7 @@ enum {
   LIBLOCK_KIND_ACQUIRE = 1, /* a request to acquire ended; lock is set when status is OK */
   LIBLOCK_KIND_RELEASE = 2, /* an asynchronous release ended */
   LIBLOCK_KIND_LOST = 3,    /* a lock was lost; status LOST, lock says which */
-  LIBLOCK_KIND_WATCH = 4,   /* a watched key was released (status OK) */
+  LIBLOCK_KIND_WATCH = 4,   /* a wait_…_async ended */
   LIBLOCK_KIND_CLOSE = 5,   /* close_async ended */
   LIBLOCK_KIND_EXTEND = 6,  /* the same of the other _async calls */
   LIBLOCK_KIND_UPDATE = 7,
@@ -490,6 +490,19 @@ LIBLOCK_API liblock_status liblock_inspect_async(liblock_context *context, const
                                                  void *user_data, liblock_request *request);
 LIBLOCK_API liblock_status liblock_force_release_async(liblock_context *context, const void *key, size_t key_size,
                                                        int32_t flags, liblock_completions *completions,
+                                                       liblock_callback callback, void *user_data,
+                                                       liblock_request *request);
+/* liblock_wait_lost, _held and _released without a waiting thread, for contexts with a server (UNSUPPORTED in a local
+ * one). They end after wait_ms, or as CLOSED. Since 0.1. */
+LIBLOCK_API liblock_status liblock_wait_lost_async(liblock_context *context, liblock_lock lock, int64_t wait_ms,
+                                                   liblock_completions *completions, liblock_callback callback,
+                                                   void *user_data, liblock_request *request);
+LIBLOCK_API liblock_status liblock_wait_held_async(liblock_context *context, const void *key, size_t key_size,
+                                                   int64_t wait_ms, liblock_completions *completions,
+                                                   liblock_callback callback, void *user_data,
+                                                   liblock_request *request);
+LIBLOCK_API liblock_status liblock_wait_released_async(liblock_context *context, const void *key, size_t key_size,
+                                                       int64_t wait_ms, liblock_completions *completions,
                                                        liblock_callback callback, void *user_data,
                                                        liblock_request *request);
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Waits for others without a waiting thread: two contexts on one server, one of which watches what the other does, by a
+ * completion queue. Usage: watch URL. Prints TAP.
+ */
+#include <liblock/liblock.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LONG_MS = 20000 };
+
+static liblock_context *watcher, *other;
+static liblock_completions *queue;
+static int tests, failures;
+
+static void check(bool holds, const char *name) {
+  printf("%s %d - %s\n", holds ? "ok" : "not ok", ++tests, name);
+  failures += !holds;
+}
+
+/* The next end is of this request, with this status. */
+static bool ends(liblock_request request, liblock_status status) {
+  liblock_completion end = {.struct_size = sizeof end};
+  return liblock_completions_next(queue, LONG_MS, &end) == LIBLOCK_OK && end.kind == LIBLOCK_KIND_WATCH &&
+         end.request == request && end.status == status;
+}
+
+static liblock_lock take(liblock_context *context, const char *key) {
+  liblock_lock lock = 0;
+  return liblock_acquire(context, key, strlen(key), NULL, &lock, NULL) == LIBLOCK_OK ? lock : 0;
+}
+
+static bool watch_held(const char *key, int64_t wait_ms, liblock_request *request) {
+  return liblock_wait_held_async(watcher, key, strlen(key), wait_ms, queue, NULL, NULL, request) == LIBLOCK_OK;
+}
+
+static bool watch_released(const char *key, int64_t wait_ms, liblock_request *request) {
+  return liblock_wait_released_async(watcher, key, strlen(key), wait_ms, queue, NULL, NULL, request) == LIBLOCK_OK;
+}
+
+static void check_waits(void) {
+  liblock_request request = 0;
+  check(watch_held("k", 60, &request) && ends(request, LIBLOCK_TIMEOUT), "a key that nobody takes times out");
+  check(watch_released("k", LONG_MS, &request) && ends(request, LIBLOCK_NOT_HELD), "a free key is not held");
+  bool watches = watch_held("k", -1, &request);
+  liblock_lock lock = take(other, "k");
+  check(watches && lock && ends(request, LIBLOCK_OK), "a key that another context takes is seen");
+  check(watch_released("k", 60, &request) && ends(request, LIBLOCK_TIMEOUT), "a key that is kept times out");
+  liblock_completion none = {.struct_size = sizeof none};
+  watches = watch_released("k", -1, &request) &&
+            liblock_completions_next(queue, 200, &none) == LIBLOCK_TIMEOUT; /* it has looked by then */
+  check(watches && liblock_release(other, lock, NULL) == LIBLOCK_OK && ends(request, LIBLOCK_OK),
+        "a release of another context is seen");
+  lock = take(watcher, "mine");
+  watches = liblock_wait_lost_async(watcher, lock, -1, queue, NULL, NULL, &request) == LIBLOCK_OK;
+  check(watches && liblock_force_release(other, "mine", 4, 0, NULL) == LIBLOCK_OK && ends(request, LIBLOCK_LOST),
+        "a lock that is taken away is seen");
+}
+
+static void check_bad_calls(void) {
+  liblock_request request = 0;
+  check(liblock_wait_held_async(watcher, "", 0, 0, queue, NULL, NULL, &request) == LIBLOCK_INVALID_ARGUMENT &&
+            liblock_wait_held_async(watcher, "k", 1, -2, queue, NULL, NULL, &request) == LIBLOCK_INVALID_ARGUMENT &&
+            liblock_wait_lost_async(NULL, 1, 0, NULL, NULL, NULL, &request) == LIBLOCK_INVALID_ARGUMENT,
+        "what cannot be waited for is refused");
+  check(liblock_wait_lost_async(watcher, 12345, 0, queue, NULL, NULL, &request) == LIBLOCK_OK &&
+            ends(request, LIBLOCK_INVALID_HANDLE),
+        "a handle of nobody ends as such");
+  liblock_context *local = NULL;
+  check(liblock_open("local:", NULL, &local, NULL) == LIBLOCK_OK &&
+            liblock_wait_held_async(local, "k", 1, 0, NULL, NULL, NULL, &request) == LIBLOCK_UNSUPPORTED,
+        "a local context says that it cannot");
+  liblock_context_free(local);
+}
+
+int main(int count, char **words) {
+  if (count != 2) return fprintf(stderr, "usage: watch URL\n"), 2;
+  if (liblock_open(words[1], NULL, &watcher, NULL) != LIBLOCK_OK) return 3;
+  if (liblock_open(words[1], NULL, &other, NULL) != LIBLOCK_OK) return 3;
+  if (liblock_completions_open(watcher, 16, &queue, NULL) != LIBLOCK_OK) return 3;
+  check_waits();
+  check_bad_calls();
+  liblock_request request = 0;
+  const bool watches = watch_held("never", -1, &request);
+  liblock_close(watcher);
+  check(watches && ends(request, LIBLOCK_CLOSED), "a wait without an end ends when the context is closed");
+  liblock_completions_free(queue);
+  liblock_context_free(watcher);
+  liblock_context_free(other);
+  printf("1..%d\n", tests);
+  return failures != 0;
+}

