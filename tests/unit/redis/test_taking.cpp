@@ -138,6 +138,38 @@ UNIT_TEST(a_lease_that_is_over_before_its_answer_comes_is_asked_for_again_with_a
   EXPECT(s.node.script_calls() - calls <= 20);
 }
 
+UNIT_TEST(one_lock_more_than_the_bound_is_refused_and_given_back) {
+  liblock::InstanceOptions options;
+  options.locks_max = 2;
+  Stage s(1, options);
+  Wanted &first = s.a.take("k1");
+  s.a.take("k2");
+  Wanted &third = s.a.acquire({"k3"}, waiting_ms(1'000));
+  s.world.run_ms(10);
+  EXPECT(third.is(Status::LIMIT) && s.is_free("k3"));
+  s.a.release(first.grant().handle);
+  s.world.run_ms(5);
+  s.a.take("k3");
+}
+
+UNIT_TEST(one_waiter_more_than_the_bound_is_refused) {
+  liblock::InstanceOptions options;
+  options.waiters_max = 2;
+  Stage s(1, options);
+  Wanted &held = s.a.take("k");
+  Wanted &first = s.b.acquire({"k"}, waiting_ms(60'000)), &second = s.b.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(10);
+  Wanted &third = s.b.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(10);
+  EXPECT(third.is(Status::LIMIT) && !first.ended() && !second.ended());
+  s.b.cancel(second);
+  s.world.run_ms(5);
+  Wanted &fourth = s.b.acquire({"k"}, waiting_ms(60'000));
+  s.a.release(held.grant().handle);
+  s.world.run_ms(5);
+  EXPECT(first.is(Status::OK) && !fourth.ended());
+}
+
 UNIT_MAIN("taking away and closing",
           cmocka_unit_test(a_holder_hears_at_once_that_somebody_took_his_lock_away),
           cmocka_unit_test(a_message_about_a_loss_that_was_missed_is_made_up_for),
@@ -146,5 +178,7 @@ UNIT_MAIN("taking away and closing",
           cmocka_unit_test(closing_takes_the_command_time_out_at_most_when_the_server_is_gone),
           cmocka_unit_test(many_grants_wait_for_replicas_together_and_not_one_after_the_other),
           cmocka_unit_test(a_connection_to_what_became_a_replica_is_given_up_also_where_grants_wait),
+          cmocka_unit_test(one_lock_more_than_the_bound_is_refused_and_given_back),
+          cmocka_unit_test(one_waiter_more_than_the_bound_is_refused),
           cmocka_unit_test(what_must_be_left_of_a_lease_is_left_of_the_first_one_too),
           cmocka_unit_test(a_lease_that_is_over_before_its_answer_comes_is_asked_for_again_with_a_pause))
