@@ -155,9 +155,12 @@ void Attempt::answered(const Reply &reply) {
   instance_.link.server_clock().observe(reply.at(1).integer, instance_.clock.now());
   if (reply.at(0).text == "OK") {
     const auto token = static_cast<uint64_t>(reply.at(2).integer);
-    if (replicas_ == 0) return granted(token, 0);
-    is_granted_ = true;
-    return instance_.replica_turns.granted(*this, token);
+    if (replicas_ != 0 && request_ != nullptr) {
+      is_granted_ = true;
+      return instance_.replica_turns.granted(*this, token);
+    }
+    if (replicas_ != 0) instance_.replica_turns.ended();
+    return granted(token, 0);
   }
   if (replicas_ != 0) instance_.replica_turns.ended();
   if (request_ != nullptr) {

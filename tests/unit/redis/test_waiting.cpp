@@ -5,6 +5,12 @@
 
 using namespace unit;
 
+AcquireParams replicated(AcquireParams params, int64_t timeout_ms) {
+  params.replicas = 1;
+  params.replicas_timeout = timeout_ms * kMillisecond;
+  return params;
+}
+
 UNIT_TEST(a_free_key_costs_one_script_call_and_its_release_one) {
   Stage s;
   s.a.release(s.a.take("k").grant().handle);  // the server knows the scripts now
@@ -191,12 +197,6 @@ UNIT_TEST(several_keys_are_taken_together_or_not_at_all) {
   EXPECT(!s.is_free("k1") && !s.is_free("k2") && !s.is_free("k3"));
 }
 
-AcquireParams replicated(AcquireParams params, int64_t timeout_ms) {
-  params.replicas = 1;
-  params.replicas_timeout = timeout_ms * kMillisecond;
-  return params;
-}
-
 UNIT_TEST(a_grant_does_not_time_out_while_replicas_are_waited_for) {
   Stage s;
   Wanted &lock = s.a.acquire({"k"}, replicated(waiting_ms(100), 1'000));
@@ -323,6 +323,22 @@ UNIT_TEST(a_lock_on_several_keys_takes_nobody_elses_place_on_one_of_them) {
   EXPECT(both.is(Status::OK) && one.is(Status::OK));
 }
 
+UNIT_TEST(a_request_for_replicas_that_was_canceled_before_its_answer_leaves_nothing) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    Stage s(seed);
+    s.a.acquire({"warm-up"}, replicated(without_waiting(), 1));
+    s.world.run_ms(50);
+    s.world.delay_least = s.world.delay_most = 5 * kMillisecond;
+    AcquireParams params = replicated(waiting_ms(60'000), 10'000);
+    params.ttl = liblock::kNever;
+    Wanted &wanted = s.a.acquire({"k"}, params);
+    s.world.run_for(s.world.random.up_to(12 * kMillisecond));
+    s.a.cancel(wanted);
+    s.world.run_ms(40);
+    EXPECT(wanted.is(Status::CANCELED) && s.is_free("k"));
+  }
+}
+
 UNIT_TEST(an_owner_that_was_closed_asks_in_vain_and_at_once) {
   Stage s;
   s.a.take("k");
@@ -376,5 +392,6 @@ UNIT_MAIN("waiting on a server", cmocka_unit_test(a_free_key_costs_one_script_ca
           cmocka_unit_test(nothing_of_a_canceled_request_stays_whenever_that_was),
           cmocka_unit_test(the_next_one_is_woken_when_a_canceled_grant_is_undone),
           cmocka_unit_test(a_lock_on_several_keys_takes_nobody_elses_place_on_one_of_them),
+          cmocka_unit_test(a_request_for_replicas_that_was_canceled_before_its_answer_leaves_nothing),
           cmocka_unit_test(an_owner_that_was_closed_asks_in_vain_and_at_once),
           cmocka_unit_test(closing_ends_a_thousand_waiters_and_frees_what_is_held))
