@@ -51,8 +51,10 @@ struct AcquireParams {
 
   // Waiters are served by rising sort keys; the ticket, in microseconds, is when this one began to wait.
   int64_t sort_key(int64_t ticket) const {
-    if (order == LIBLOCK_ORDER_LIFO) return -ticket;
-    return order == LIBLOCK_ORDER_PRIORITY ? ticket - priority * (age_step / 1'000) : ticket;
+    return (order == LIBLOCK_ORDER_LIFO ? -ticket : ticket) + sort_offset();
+  }
+  int64_t sort_offset() const {
+    return order == LIBLOCK_ORDER_PRIORITY ? -priority * (age_step / 1'000) : 0;
   }
   bool tries_once() const { return wait == 0 || retry.retries_max == 0; }
   // Something must be remembered beyond what the entry of a key has room for.

@@ -47,7 +47,7 @@ class PendingCall {
     ~EnginePart() = default;
   };
   EnginePart *engine_part = nullptr;
-  static constexpr size_t kEngineRoom = 448;
+  static constexpr size_t kEngineRoom = 576;
   std::byte *engine_room() { return engine_room_; }
 
   // Nobody refers to the call or to its engine's side any more: its memory may go.

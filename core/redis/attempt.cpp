@@ -7,27 +7,23 @@
 #include <utility>
 
 #include "redis/instance.hpp"
+#include "redis/key_names.hpp"
 
 namespace liblock {
 
 Attempt::Attempt(Instance &instance, AcquireRequest &request, std::string id)
-    : instance_(instance), request_(&request), id_(std::move(id)) {
-  const AcquireParams &params = request.params_;
+    : instance_(instance),
+      request_(&request),
+      id_(std::move(id)),
+      all_keys_(request.keys_),
+      terms_(request.terms_),
+      had_place_(request.has_place_) {
   for (const std::string &key : request.keys_) {
     if (!request.reenters(key)) lock_keys_.push_back(key);
   }
-  renews_ = params.renew;
-  max_hold_ = params.max_hold;
-  ttl_ = std::min(params.ttl, params.max_hold);
-  has_metadata_ = !params.metadata.empty();
+  const AcquireParams &params = request.params_;
   replicas_ = params.replicas;
-  // Half of the first lease at most is spent on waiting for replicas.
-  Nanos first_most = instance.options.first_lease;
-  if (replicas_ != 0) first_most = std::max(first_most, 2 * params.replicas_timeout);
-  // What must be left, and what a round trip and the drift take of it.
-  first_most = std::max(first_most, params.min_remaining + params.min_remaining / 20 + 1'000 * kMillisecond);
-  first_ttl_ = renews_ ? std::min(ttl_, first_most) : ttl_;
-  replicas_timeout_ = std::max(kMillisecond, std::min(params.replicas_timeout, first_ttl_ / 2));
+  replicas_timeout_ = std::max(kMillisecond, std::min(params.replicas_timeout, terms_.first / 2));
 }
 
 // An answer that may wait for replicas would hold up everything behind it: it has a connection for itself.
@@ -40,7 +36,7 @@ bool Attempt::fits(const Reply &reply) const {
   const Bytes what = reply.at(0).text;
   if (what == "LATE") return reply.has_integers(1, 1);
   if (what == "BUSY")
-    return reply.has_integers(1, 6) && reply.at(2).integer >= 1 &&
+    return reply.has_integers(1, 8) && reply.at(2).integer >= 1 &&
            static_cast<size_t>(reply.at(2).integer) <= lock_keys_.size();
   return what == "OK" && reply.has_integers(1, 2) && reply.at(2).integer > 0;
 }
@@ -57,62 +53,71 @@ Attempt::~Attempt() {
 
 void Attempt::forget_request() {
   request_ = nullptr;  // where it was not sent yet, it goes with a time that is over
-  if (!is_granted_) return;
-  not_after_us_ = 0;  // it has been carried out: it will not be again
-  undo();
+  const bool is_ahead = was_sent_ && replicas_ == 0;
+  if (!is_granted_ && !is_ahead) return;
+  // It has been carried out, or will be before what undoes it, which is behind it on the same connection.
+  is_undone_ = true;
+  undo(0);
 }
 
 void Attempt::sending(Nanos now) {
-  if (has_body()) return;  // the same again, with its script
+  if (has_body()) is_undone_ = false;  // behind what undid it
+  if (has_body()) return;              // the same again, with its script
   if (!std::exchange(was_sent_, true)) ++instance_.attempts_open;
   sent_at_ = now;
   not_after_us_ = request_ == nullptr ? 1
                                       : instance_.link.server_clock().not_after(
                                             now, 2 * instance_.options.connection.command_timeout);
-  int64_t since_us = 0;
-  if (request_ != nullptr && instance_.waiting.wants_registration(*request_)) {
-    registers = true;
-    since_us = std::max<int64_t>(1, request_->since_us_);
-  }
-  encode_arguments(since_us);
+  encode_arguments();
 }
 
-void Attempt::encode_arguments(int64_t since_us) {
+Bytes Attempt::mode() const {
+  if (request_ == nullptr) return "try";
+  if (request_->params_.tries_once()) return request_->barges() ? "barge" : "try";
+  if (request_->barges()) return "any";
+  return "queue";
+}
+
+void Attempt::encode_arguments() {
   begin(scripts::acquire);
-  for (const std::string &lock_key : lock_keys_) {
-    key(lock_key);
-    key(Keyspace::side_key(Keyspace::Side::Fence, lock_key));
-    key(Keyspace::side_key(Keyspace::Side::Waiters, lock_key));
-    key(Keyspace::side_key(Keyspace::Side::Metadata, lock_key));
-  }
+  for (const std::string &lock_key : lock_keys_) add_names(*this, lock_key);
   const size_t fences = encode_raised();
   uint64_t token_least = 0;
-  Bytes after_grant = "none";
-  std::string owner = instance_.id;
-  if (request_ != nullptr) {
-    for (const auto &lease : raised_) token_least = std::max(token_least, lease->token + 1);
-    stays_registered = instance_.link.is_listening() && instance_.waiting.others_wait(*request_, lock_keys_);
-    const KeyQueue *queue = instance_.waiting.queue_of(*request_);
-    after_grant = stays_registered ? "stay" : queue != nullptr && queue->is_registered ? "leave" : "none";
-    owner = escape_field(request_->owner_->id());
-  }
+  for (const auto &lease : raised_) token_least = std::max(token_least, lease->token + 1);
   argument(id_);
-  argument(owner);
+  argument(request_ != nullptr ? escape_field(request_->owner_->id()) : instance_.id);
   argument(instance_.id);
-  argument(first_ttl_ == kNever ? int64_t{0} : first_ttl_ / kMillisecond);
+  argument(terms_.first == kNever ? int64_t{0} : terms_.first / kMillisecond);
   argument(not_after_us_);
   argument(static_cast<int64_t>(token_least));
   argument(int64_t{1});
-  argument(since_us);
+  argument(mode());
   argument(instance_.options.alive / kMillisecond);
-  argument(after_grant);
+  argument(request_ != nullptr && instance_.waiting.others_barge(*request_) ? Bytes("1") : Bytes("0"));
   argument(request_ != nullptr ? Bytes(request_->value_) : Bytes());
   argument(static_cast<int64_t>(fences));
-  if (request_ == nullptr) return;
-  for (const auto &[name, value] : request_->metadata_) {
-    argument(name);
-    argument(value);
+  encode_place();
+}
+
+// What the queue is told of it.
+void Attempt::encode_place() {
+  const AcquireRequest *r = request_;
+  int64_t stands_at = 0;
+  if (r != nullptr && r->has_place_) {
+    const auto at = std::find(lock_keys_.begin(), lock_keys_.end(), r->keys_[r->queued_at_]);
+    if (at != lock_keys_.end()) stands_at = at - lock_keys_.begin() + 1;
   }
+  argument(r != nullptr ? Bytes(r->metadata_) : Bytes());
+  argument(terms_.in_queue / kMillisecond);
+  argument(int64_t{r != nullptr ? r->params_.order : 0});
+  argument(r != nullptr ? r->params_.sort_offset() : int64_t{0});
+  argument(int64_t{r != nullptr ? r->params_.priority : 0});
+  argument(r != nullptr ? r->ticket_us_ : int64_t{0});
+  argument(r != nullptr ? r->since_us_ : int64_t{0});
+  argument(int64_t{r != nullptr ? r->number_ : 0});
+  argument(r != nullptr && r->goes_to_end_ ? Bytes("1") : Bytes("0"));
+  argument(stands_at);
+  argument(instance_.link.is_listening() ? Bytes("1") : Bytes("0"));
 }
 
 size_t Attempt::encode_raised() {
@@ -130,25 +135,20 @@ size_t Attempt::encode_raised() {
 
 std::shared_ptr<Lease> Attempt::lease(uint64_t token) const {
   if (lock_keys_.empty()) return nullptr;
-  auto lease = std::make_shared<Lease>(instance_.keeper);
-  lease->id = id_;
-  for (const std::string &key : lock_keys_) lease->keys.push_back({key});
+  auto lease = std::make_shared<Lease>(instance_.keeper, id_, lock_keys_, terms_);
   lease->token = token;
-  lease->first_ttl = first_ttl_;
-  lease->ttl = ttl_;
-  lease->renews = renews_;
-  lease->has_metadata = has_metadata_;
-  if (first_ttl_ != kNever) lease->ends_at.store(sent_at_ + Lease::trusted(first_ttl_));
-  if (max_hold_ != kNever) lease->hold_until = sent_at_ + max_hold_;
+  if (terms_.first != kNever) lease->ends_at.store(sent_at_ + Lease::trusted(terms_.first));
+  if (terms_.max_hold != kNever) lease->hold_until = sent_at_ + terms_.max_hold;
   return lease;
 }
 
-void Attempt::undo() const {
-  if (lock_keys_.empty()) return;
-  const Nanos ends_at = first_ttl_ == kNever
-                            ? kNever
-                            : sent_at_ + first_ttl_ + 4 * instance_.options.connection.command_timeout;
-  instance_.cleaner.undo(id_, lock_keys_, not_after_us_, ends_at);
+// Its place in a queue goes as well.
+void Attempt::undo() const { undo(not_after_us_); }
+
+void Attempt::undo(int64_t not_after_us) const {
+  const Nanos slack = instance_.options.alive + 4 * instance_.options.connection.command_timeout;
+  const Nanos ends_at = terms_.first == kNever ? kNever : instance_.clock.now() + terms_.first + slack;
+  instance_.cleaner.undo(id_, all_keys_, not_after_us, ends_at);
 }
 
 void Attempt::answered(const Reply &reply) {
@@ -165,17 +165,16 @@ void Attempt::answered(const Reply &reply) {
   if (replicas_ != 0) instance_.replica_turns.ended();
   if (request_ != nullptr) {
     instance_.waiting.answered(*request_, *this, reply);
-  } else if (registers && reply.at(0).text == "BUSY") {
-    const auto index = static_cast<size_t>(reply.at(2).integer - 1);
-    if (index < lock_keys_.size()) instance_.waiting.registered_for_nobody(lock_keys_[index]);
+  } else if (!is_undone_ && (had_place_ || reply.at(0).text == "BUSY")) {
+    undo();
   }
   delete this;
 }
 
 void Attempt::granted(uint64_t token, uint32_t replicas) {
   if (request_ == nullptr) {
-    instance_.waiting.registration_after_grant(lock_keys_, stays_registered);
-    if (!std::exchange(is_granted_, true)) forget_request();
+    is_granted_ = true;
+    if (!is_undone_) forget_request();
   } else {
     request_->grant.replicas = replicas;
     if (replicas < static_cast<uint32_t>(replicas_)) request_->grant.flags |= LIBLOCK_RESULT_FEWER_REPLICAS;
@@ -188,7 +187,14 @@ void Attempt::failed(const Failure &failure) {
   // An error may have stopped the script half-way: whatever it took is given back.
   const bool unsure =
       failure.sent || failure.status == Status::SERVER || failure.status == Status::WRONG_TYPE;
-  if (was_sent_ && unsure && failure.status != Status::CLOSED) undo();
+  const bool is_lost = was_sent_ && unsure;
+  if (failure.status != Status::CLOSED && (is_lost || (had_place_ && request_ == nullptr))) {
+    if (request_ != nullptr) {
+      instance_.waiting.undo(*request_, *this);
+    } else {
+      undo();
+    }
+  }
   if (replicas_ != 0) instance_.replica_turns.ended();
   AcquireRequest *request = request_;
   if (request != nullptr) instance_.waiting.troubled(*request, failure);

@@ -29,9 +29,6 @@ class Attempt final : public ServerCall {
   const std::vector<std::shared_ptr<Lease>> &raised() const { return raised_; }
   void undo() const;
 
-  bool registers = false;         // as a waiter, when a key is busy
-  bool stays_registered = false;  // when it is granted, since others wait here
-
   // What it was granted under is on so many replicas.
   void granted(uint64_t token, uint32_t replicas);
   // It will not be sent.
@@ -47,8 +44,11 @@ class Attempt final : public ServerCall {
 
  private:
   ~Attempt() override;
-  void encode_arguments(int64_t since_us);
+  void undo(int64_t not_after_us) const;
+  void encode_arguments();
+  void encode_place();
   size_t encode_raised();
+  Bytes mode() const;
 
   Instance &instance_;
   AcquireRequest *request_;  // nullptr: it has ended
@@ -56,15 +56,14 @@ class Attempt final : public ServerCall {
   std::vector<std::string> lock_keys_;
   std::vector<std::shared_ptr<Lease>> raised_;
   // Of the request, which may be gone when the answer comes.
-  Nanos first_ttl_ = kNever;
-  Nanos ttl_ = kNever;
-  bool renews_ = false;
-  Nanos max_hold_ = kNever;
-  bool has_metadata_ = false;
+  const std::vector<std::string> all_keys_;
+  const LeaseTerms terms_;
+  bool had_place_ = false;  // the server knew its identity already
   int32_t replicas_ = 0;
   Nanos replicas_timeout_ = 0;
   bool was_sent_ = false;
   bool is_granted_ = false;
+  bool is_undone_ = false;  // by what is sent behind it
   Nanos sent_at_ = 0;
   int64_t not_after_us_ = 0;
 };

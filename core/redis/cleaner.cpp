@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "redis/instance.hpp"
+#include "redis/key_names.hpp"
 
 namespace liblock {
 
@@ -16,6 +17,7 @@ class Cleaner::Entry final : public ServerCall, public Timer {
 
   uint64_t number = 0;
   int64_t not_after_us = 0;  // 0: a release
+  bool gives_place_up = false;
   Handle handle = 0;
   uint64_t token = 0;
 
@@ -24,12 +26,9 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     instance().runtime->cancel(*this);
     is_under_way_ = true;
     begin(scripts::release);
-    for (const Key &key : keys_) {
-      this->key(key.lock_key);
-      this->key(Keyspace::side_key(Keyspace::Side::Waiters, key.lock_key));
-      this->key(Keyspace::side_key(Keyspace::Side::Metadata, key.lock_key));
-    }
-    argument(instance().id);
+    for (const Key &key : keys_) add_names(*this, key.lock_key);
+    argument(instance().options.foreign_gap_ms);
+    argument(gives_place_up ? Bytes("1") : Bytes("0"));
     for (const Key &key : keys_) argument(key.id);
     instance().link.send(*this);
   }
@@ -38,11 +37,6 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     is_under_way_ = false;
     const int64_t now_us = reply.at(0).integer;
     instance().link.server_clock().observe(now_us, instance().clock.now());
-    for (size_t i = 0; i < keys_.size(); ++i) {
-      const int64_t outcome = reply.at(i + 1).integer;
-      if (outcome == 2) instance().waiting.wake(keys_[i].lock_key);
-      if (outcome == 1) instance().waiting.freed_by_us(keys_[i].lock_key);
-    }
     if (now_us > not_after_us) return cleaner_.over(*this);
     wait((not_after_us - now_us) * 1'000 + kMillisecond);
   }
@@ -73,6 +67,7 @@ void Cleaner::undo(const std::string &id, const std::vector<std::string> &lock_k
   for (const std::string &lock_key : lock_keys) keys.push_back({lock_key, id});
   auto *entry = new Entry(*this, std::move(keys), ends_at);
   entry->not_after_us = std::max<int64_t>(1, not_after_us);
+  entry->gives_place_up = true;
   begin(*entry);
 }
 

@@ -31,7 +31,7 @@ class Cleaner {
   explicit Cleaner(Instance &instance) : instance_(instance) {}
   ~Cleaner();
 
-  // ends_at: when the grant would end by itself; kNever: it has no expiry.
+  // The attempt's places in queues go as well. ends_at: when the grant would end by itself; kNever: it has no expiry.
   void undo(const std::string &id, const std::vector<std::string> &lock_keys, int64_t not_after_us,
             Nanos ends_at);
   // handle, token: of the lock that the event about the end of the doubt names.

@@ -7,6 +7,7 @@
 
 #include "engine/engine.hpp"
 #include "redis/instance.hpp"
+#include "redis/key_names.hpp"
 
 namespace liblock {
 
@@ -21,9 +22,9 @@ std::unique_ptr<KeyInfo> read_info(const Instance &instance, const std::string &
   if (instance.keyspace.key_of(lock_key, key)) info->key = key;
   info->is_held = seen.at(0).is(Reply::Kind::Text);
   info->waiters = instance.waiting.shown(lock_key);
-  // Of other instances only their number is known here.
-  const int64_t instances = seen.at(2).integer - (instance.waiting.is_registered(lock_key) ? 1 : 0);
-  for (int64_t i = 0; i < std::clamp<int64_t>(instances, 0, 65'536); ++i) info->waiters.emplace_back();
+  // Of those in other instances only their number is known here.
+  const int64_t others = seen.at(2).integer - static_cast<int64_t>(info->waiters.size());
+  for (int64_t i = 0; i < std::clamp<int64_t>(others, 0, 65'536); ++i) info->waiters.emplace_back();
   info->remaining_ms = seen.at(1).integer >= 0 ? seen.at(1).integer : -1;
   if (!info->is_held) return info;
   info->hold_count = 1;
@@ -53,7 +54,7 @@ class Looking final : public ServerCall {
     begin(scripts::inspect);
     for (size_t i = infos_.size(); i < until; ++i) {
       key(lock_keys_[i]);
-      key(Keyspace::side_key(Keyspace::Side::Waiters, lock_keys_[i]));
+      key(Keyspace::side_key(Keyspace::Side::Queue, lock_keys_[i]));
       key(Keyspace::side_key(Keyspace::Side::Metadata, lock_keys_[i]));
     }
     instance_.link.send(*this);
@@ -148,9 +149,7 @@ class ForceCall final : public ServerCall {
   ForceCall(Instance &instance, Forced forced, AskDone done)
       : instance_(instance), forced_(std::move(forced)), done_(std::move(done)) {
     begin(scripts::force_release);
-    key(forced_.lock_key);
-    key(Keyspace::side_key(Keyspace::Side::Waiters, forced_.lock_key));
-    key(Keyspace::side_key(Keyspace::Side::Metadata, forced_.lock_key));
+    add_names(*this, forced_.lock_key);
     argument(forced_.drops_queue ? Bytes("1") : Bytes("0"));
     argument(forced_.attempt_id);
   }

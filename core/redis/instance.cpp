@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "redis/key_names.hpp"
 #include "runtime/once.hpp"
 
 namespace liblock {
@@ -21,12 +22,9 @@ class Instance::ReleaseCall final : public ServerCall {
         done_(std::move(done)) {
     ++instance_.releases_open_;
     begin(scripts::release);
-    for (const Cleaner::Key &k : keys_) {
-      key(k.lock_key);
-      key(Keyspace::side_key(Keyspace::Side::Waiters, k.lock_key));
-      key(Keyspace::side_key(Keyspace::Side::Metadata, k.lock_key));
-    }
-    argument(instance_.id);
+    for (const Cleaner::Key &k : keys_) add_names(*this, k.lock_key);
+    argument(instance_.options.foreign_gap_ms);
+    argument(Bytes("0"));
     for (const Cleaner::Key &k : keys_) argument(k.id);
   }
   bool fits(const Reply &reply) const override { return reply.has_integers(0, 1 + keys_.size()); }
@@ -34,13 +32,7 @@ class Instance::ReleaseCall final : public ServerCall {
     instance_.link.server_clock().observe(reply.at(0).integer, instance_.clock.now());
     Status status = Status::OK;
     for (size_t i = 0; i < keys_.size(); ++i) {
-      const int64_t outcome = reply.at(i + 1).integer;
-      if (outcome == 0) status = Status::LOST;
-      if (outcome == 2) {
-        instance_.waiting.wake(keys_[i].lock_key);
-      } else {
-        instance_.waiting.freed_by_us(keys_[i].lock_key);
-      }
+      if (reply.at(i + 1).integer == 0) status = Status::LOST;
     }
     end(status, "");
   }
@@ -80,6 +72,7 @@ Instance::Instance(std::shared_ptr<Runtime> runtime_of_it, const InstanceOptions
       keeper(*this),
       cleaner(*this),
       waiting(*this),
+      places(*this),
       replica_turns(*this),
       asking(*this),
       events(runtime) {}
@@ -191,7 +184,7 @@ void Instance::on_connected(const ServerInfo &info, bool another) {
   // In this order: what must not be there goes first, so that nobody waits for it.
   cleaner.on_connected();
   keeper.on_connected(another);
-  waiting.wake_all();
+  waiting.look_at_all();
 }
 
 void Instance::on_disconnected(Status status, const std::string &text) {
@@ -201,14 +194,17 @@ void Instance::on_disconnected(Status status, const std::string &text) {
 
 // What was sent before was missed.
 void Instance::on_listening() {
-  waiting.wake_all();
+  waiting.look_at_all();
   keeper.verify_all(false);
 }
 
 void Instance::on_message(Bytes message) {
   if (message.size() < 2) return;
-  const std::string lock_key(message.substr(1));
-  if (message[0] == 'w') waiting.wake(lock_key);
+  const Bytes what = message.substr(1);
+  const std::string lock_key(what);
+  if (message[0] == 'g') return waiting.handed(what);
+  if (message[0] == 'h') return waiting.called(what);
+  if (message[0] == 'w') waiting.may_barge(lock_key);
   if (message[0] == 'd') waiting.dequeue(lock_key);
   if (message[0] == 'l') {
     // Somebody took it away: ask, since a message may be late, or may lie.
@@ -221,11 +217,7 @@ void Instance::on_message(Bytes message) {
 void Instance::taken_away(const std::string &lock_key, const std::vector<LeaseRef> &leases,
                           bool waiters_too) {
   for (const LeaseRef &lease : leases) keeper.lose(lease);
-  if (waiters_too) {
-    waiting.dequeue(lock_key);
-  } else {
-    waiting.freed_by_us(lock_key);
-  }
+  if (waiters_too) waiting.dequeue(lock_key);
 }
 
 bool Instance::needs_server() { return !keeper.empty() || !cleaner.empty() || !waiting.empty(); }

@@ -15,6 +15,7 @@
 #include "redis/cleaner.hpp"
 #include "redis/keeper.hpp"
 #include "redis/keyspace.hpp"
+#include "redis/places.hpp"
 #include "redis/reentry.hpp"
 #include "redis/replica_turns.hpp"
 #include "redis/waiting.hpp"
@@ -26,6 +27,7 @@ struct InstanceOptions {
   std::string prefix = "liblock:";
   Nanos alive = 3'000 * kMillisecond;        // a waiter that is silent so long is dead
   Nanos first_lease = 3'000 * kMillisecond;  // longest lease of a grant that will be renewed
+  int64_t foreign_gap_ms = 100;              // how often a release leaves the key free at most; -1: never
   size_t locks_max = 16'777'216;
   size_t waiters_max = 1'000'000;
 };
@@ -71,6 +73,7 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
   Keeper keeper;
   Cleaner cleaner;
   Waiting waiting;
+  Places places;
   ReplicaTurns replica_turns;
   Asking asking;
   Events events;
@@ -80,7 +83,7 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
   // Any thread; counted on the loop's.
   struct Counts {
     std::atomic<uint64_t> acquired{0}, released{0}, contended{0}, expired{0}, taken_away{0}, timeouts{0},
-        canceled{0}, renewals{0}, waiters{0};
+        canceled{0}, renewals{0}, waiters{0}, handed_off{0};
     std::atomic<int64_t> keys_held{0};
   } counts;
 

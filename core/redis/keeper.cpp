@@ -39,6 +39,7 @@ void Keeper::begin(const LeaseRef &lease, Nanos sent_at) {
   lease->self = lease;
   lease->may_end_at = lease->first_ttl == kNever ? kNever : sent_at + lease->first_ttl;
   if (lease->renews) set_renewal(*lease, sent_at, lease->first_ttl);
+  if (lease->is_short) lease->renew_at = sent_at;
   count(*lease, static_cast<int64_t>(lease->keys.size()));
   leases_.push_back(lease);
   lease->place = leases_.size() - 1;
@@ -91,7 +92,7 @@ void Keeper::give_back(const Lease &lease) {
 
 void Keeper::arm(Lease &lease) {
   Nanos at = lease.ends_at.load();
-  const bool may_renew = lease.renews && !lease.is_collected && lease.changes_open == 0;
+  const bool may_renew = lease.wants_renewal() && !lease.is_collected && lease.changes_open == 0;
   if (lease.must_verify || may_renew) at = std::min(at, lease.must_verify ? lease.verify_at : lease.renew_at);
   instance_.runtime->cancel(lease);
   if (at != kNever) instance_.arm(lease, at);
@@ -105,7 +106,8 @@ void Keeper::on_timer(Lease &lease, Nanos) {
   if (lease.must_verify && now >= lease.verify_at) {
     lease.verify_at = kNever;
     verify({kept}, nullptr);
-  } else if (lease.renews && now >= lease.renew_at && lease.changes_open == 0 && !lease.must_verify) {
+  } else if (lease.wants_renewal() && now >= lease.renew_at && lease.changes_open == 0 &&
+             !lease.must_verify) {
     collect(kept);
   }
   arm(lease);
@@ -216,7 +218,7 @@ void Keeper::try_again(const LeaseRef &lease) {
   if (lease->state.load() != Lease::State::Held) return;
   const Nanos pause =
       std::clamp<Nanos>(lease->ttl == kNever ? 0 : lease->ttl / 20, 10 * kMillisecond, 100 * kMillisecond);
-  if (lease->renews) lease->renew_at = instance_.clock.now() + pause;
+  if (lease->wants_renewal()) lease->renew_at = instance_.clock.now() + pause;
   if (lease->must_verify) lease->verify_at = instance_.clock.now() + pause;
   arm(*lease);
 }
@@ -232,6 +234,8 @@ void Keeper::renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nan
     lease->ends_at.store(ttl == kNever ? kNever : sent_at + Lease::trusted(ttl));
     lease->may_end_at = ttl == kNever ? kNever : instance_.clock.now() + ttl;
     lease->in_doubt = false;
+    lease->is_short = false;
+    lease->renew_at = kNever;
     if (lease->renews) set_renewal(*lease, sent_at, ttl);
   }
   arm(*lease);
@@ -280,7 +284,7 @@ void Keeper::on_connected(bool another) {
   const std::vector<LeaseRef> all = leases_;
   for (const LeaseRef &lease : all) {
     lease->must_verify = lease->must_verify || another;
-    if (lease->renews && !lease->must_verify && now >= lease->renew_at) collect(lease);
+    if (lease->wants_renewal() && !lease->must_verify && now >= lease->renew_at) collect(lease);
     arm(*lease);
   }
   if (!due_.empty()) flush();

@@ -28,7 +28,14 @@ class Keyspace {
 
   static constexpr Bytes kReserved = "ll1:";
   // Appends the name of a side key.
-  enum class Side : char { Fence = 'f', Waiters = 'w', Metadata = 'm' };
+  enum class Side : char {
+    Fence = 'f',
+    Queue = 'q',    // attempt ids by their sort keys
+    Entries = 'e',  // what is known of them, and of their instances
+    Anyone = 'w',   // instances to be woken when nobody is in the queue
+    Metadata = 'm',
+    Gap = 'g'  // when the key was last left free for foreign clients
+  };
   static std::string side_key(Side side, Bytes lock_key);
   static std::string channel_of(Bytes instance) { return "ll1:i:" + std::string(instance); }
 

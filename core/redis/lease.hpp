@@ -20,6 +20,19 @@
 namespace liblock {
 
 class Keeper;
+struct AcquireParams;
+
+// How long a grant is asked for.
+struct LeaseTerms {
+  LeaseTerms(const AcquireParams &params, Nanos first_lease);
+
+  Nanos ttl;       // that the holder is to have
+  Nanos first;     // of a grant that is answered: until the holder has shown that it lives
+  Nanos in_queue;  // of a grant to a waiter, counted from when he was last heard of
+  bool renews;
+  Nanos max_hold;
+  bool has_metadata;
+};
 
 struct Lease final : public Timer {
   enum class State : uint8_t { Held, Lost, Released };
@@ -29,6 +42,16 @@ struct Lease final : public Timer {
   };
 
   explicit Lease(Keeper &keeper_of_it) : keeper(keeper_of_it) {}
+  Lease(Keeper &keeper_of_it, const std::string &attempt_id, const std::vector<std::string> &lock_keys,
+        const LeaseTerms &terms)
+      : keeper(keeper_of_it),
+        id(attempt_id),
+        first_ttl(terms.first),
+        ttl(terms.ttl),
+        renews(terms.renews),
+        has_metadata(terms.has_metadata) {
+    for (const std::string &lock_key : lock_keys) keys.push_back({lock_key});
+  }
 
   bool is_over(Nanos now) const {
     return state.load(std::memory_order_acquire) != State::Held ||
@@ -47,6 +70,8 @@ struct Lease final : public Timer {
     return held;
   }
 
+  bool wants_renewal() const { return renews || is_short; }
+
   std::atomic<State> state{State::Held};
   std::atomic<Nanos> ends_at{kNever};
 
@@ -59,6 +84,7 @@ struct Lease final : public Timer {
   Nanos first_ttl = kNever;  // that the attempt asked for
   Nanos ttl = kNever;        // that a renewal asks for
   bool renews = false;
+  bool is_short = false;      // handed over with less than its time to live: set to that, once
   Nanos hold_until = kNever;  // of max_hold_ms
   Nanos renew_at = kNever;
   Nanos verify_at = kNever;  // where it must be; kNever: it is being verified, or waits for a connection

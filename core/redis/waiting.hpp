@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Acquires of this instance, from the call to their end. The waiters of one key stand in one local queue; only
-// its head speaks to the server, for all of them. Loop thread.
+// Acquires of this instance, from the call to their end. Each stands in the server's queue by itself, under the
+// identity of its attempt; a release there hands it the lock in one message. Loop thread.
 //
 //   state    meaning                                          left by
-//   Queued   behind another waiter of its key                 it becomes the head; an end
-//   Asking   the head: its attempt is at the server           an answer, a failure; an end
-//   Parked   the head: the key is busy                        a wake-up, the end of the holder's lease, the retry
-//                                                             interval, a new connection; an end
+//   Asking   its attempt is at the server                     an answer, a failure; an end
+//   Waiting  it has a place in a queue; or it barges, or      a grant, a call to come for the key, a place that was
+//            could not be asked for, and looks again          lost; its own timer; an end
 //   Over     finished() was called                            -
 //   An end is: cancelled, wait_ms or the retries are over, closed, dequeued. An attempt that is still at the
-//   server then is undone when it turns out to be granted.
+//   server then is undone when it turns out to be granted; a place is given up.
+//
+// An identity is used until nobody can know what became of it: after an attempt without an answer it is undone, and
+// the next attempt has another one, with the ticket of the old one.
 #pragma once
 
 #include <memory>
@@ -23,6 +25,7 @@
 #include "lease/retry_policy.hpp"
 #include "redis/holds.hpp"
 #include "redis/link.hpp"
+#include "redis/places.hpp"
 
 namespace liblock {
 
@@ -31,7 +34,7 @@ class Attempt;
 
 class AcquireRequest : public LoopTask, public Timer {
  public:
-  enum class State : uint8_t { New, Queued, Asking, Parked, Over };
+  enum class State : uint8_t { New, Asking, Waiting, Over };
 
   AcquireRequest(Instance &instance, RedisOwner &owner, std::span<const Bytes> keys,
                  const AcquireParams &params);
@@ -48,10 +51,15 @@ class AcquireRequest : public LoopTask, public Timer {
  private:
   friend class Waiting;
   friend class Attempt;
-  friend struct KeyQueue;
+  friend class Places;
 
   // Its owner holds that key already.
   bool reenters(const std::string &lock_key) const;
+  // It takes a free key whoever waits, and has no place in a queue.
+  bool barges() const { return params_.order == LIBLOCK_ORDER_ANY; }
+  int64_t sort_key() const { return params_.sort_key(ticket_us_); }
+  // What the server keeps for it while it waits for a later key.
+  std::vector<std::string> kept_keys() const;
 
   Instance &instance_;
   const std::shared_ptr<RedisOwner> owner_;
@@ -59,37 +67,40 @@ class AcquireRequest : public LoopTask, public Timer {
   const AcquireParams &params_;
   // What the caller's memory held during the call.
   const std::string value_;
-  std::vector<std::pair<std::string, std::string>> metadata_;
-  const Nanos began_at_;  // by the runtime's clock, as all times here
+  std::string metadata_;  // names and values, each behind its size
+  const LeaseTerms terms_;
+  const Nanos began_at_;  // by the runtime's clock, as all times here but heard_at_
   State state_ = State::New;
   Attempt *attempt_ = nullptr;
   std::vector<HeldLock::Part> reentered_;
   RetryCount retries_;
   Nanos wait_until_ = kNever;
-  Nanos try_at_ = kNever;  // the head's next attempt
-  int64_t since_us_ = 0;   // by the server's clock: waiting there since
-  int64_t sort_key_ = 0;
-  int64_t foreign_pttl_ = INT64_MIN;             // of the foreign holder that the last attempt met
-  uint32_t foreign_polls_ = 0;                   // that met the same one
+  Nanos try_at_ = kNever;      // the next attempt
+  Nanos requeue_at_ = kNever;  // to the end of the queue
+
+  // Under which the server knows it; empty: it does not. And the number of its last attempt.
+  std::string id_;
+  uint32_t number_ = 0;
+  bool has_place_ = false;  // as far as this instance knows
+  bool goes_to_end_ = false;
+  int64_t since_us_ = 0, ticket_us_ = 0;  // by the server's clock
+  int64_t place_ = -1, length_ = -1;      // of the queue, when it was last told
+  Nanos heard_at_ = 0;                    // the server has heard of it since, by the suspend-aware clock
+  struct Handed {
+    uint64_t token = 0;
+    Nanos ends_at = 0;  // not later, whatever the lease
+  };
+  Handed handed_;      // while its attempt is under way; token 0: not
+  bool told_ = false;  // a call to come for the key came while its attempt was under way
+
   Status trouble_ = Status::OK;                  // why the last attempt could not be made
   std::shared_ptr<AcquireRequest *> extending_;  // set while leases that it reenters are set anew
-  bool wake_missed_ = false;                     // a wake-up came while its attempt was under way
   bool late_once_ = false;
   bool was_queued_ = false;
-  bool in_queue_ = false;
-  size_t queued_at_ = 0;  // index of the key whose queue it is in
+  bool in_line_ = false;
+  size_t queued_at_ = 0;  // index of the key that it waits for
   ListLinks<AcquireRequest> links_;
   ListLinks<AcquireRequest> all_links_;
-};
-
-struct KeyQueue {
-  using Waiters = List<AcquireRequest, &AcquireRequest::links_>;
-  Waiters waiters;
-  bool is_registered = false;  // this instance is among the key's waiters on the server
-  // When its head, whoever that is by then, looks again: heads may come and go faster than they look. kNow: at once,
-  // since what the last one asked for is not known.
-  static constexpr Nanos kNow = 0;
-  Nanos look_at = kNow;
 };
 
 class Waiting {
@@ -99,23 +110,28 @@ class Waiting {
   void start(AcquireRequest &request);
   void end(AcquireRequest &request, Status status);
   void on_timer(AcquireRequest &request, Nanos now);
-  // A key may be free.
-  void wake(const std::string &lock_key);
-  // This instance has just freed it, and the server had nobody else to wake.
-  void freed_by_us(const std::string &lock_key);
-  // The attempt of a request that has ended made this instance a waiter there; or its grant has left it one, or not.
-  void registered_for_nobody(const std::string &lock_key);
-  void registration_after_grant(const std::vector<std::string> &lock_keys, bool stays);
+  // Messages of the server, which may be late or lie.
+  void handed(Bytes message);  // a lock to one of us
+  void called(Bytes message);  // the key was left free: that one may come for it
+  void may_barge(const std::string &lock_key);
   void dequeue(const std::string &lock_key);
   // On a new connection, and when messages come again: what was sent in between was missed.
-  void wake_all();
+  void look_at_all();
   void end_all(const RedisOwner *owner, Status status);
   bool empty() const { return all_.empty(); }
   size_t size() const { return all_.size(); }
-  size_t waiters_of(const std::string &lock_key) const;
-  bool is_registered(const std::string &lock_key) const;
-  // In the order in which they will be served.
+  // In the order in which they will be served, as far as is known here.
   std::vector<WaiterInfo> shown(const std::string &lock_key) const;
+
+  // Of this instance, besides it, for one of its keys.
+  bool others_barge(const AcquireRequest &request) const;
+
+  // What the server says of a place: where it is; that it has none, or that a lock that was kept meanwhile is lost; or
+  // why it says nothing.
+  AcquireRequest *find(const std::string &id) const;
+  void has_place(AcquireRequest &request, int64_t place, int64_t length, Nanos heard_at);
+  void lost_place(AcquireRequest &request);
+  void no_answer(AcquireRequest &request, const Failure &failure);
 
  private:
   friend class Attempt;
@@ -123,36 +139,32 @@ class Waiting {
 
   bool reenter(AcquireRequest &request);
   void ask(AcquireRequest &request);
-  bool registers_soon(const std::string &lock_key) const;
-  void look(AcquireRequest &head);
-  bool wants_registration(const AcquireRequest &request) const;
-  bool others_wait(const AcquireRequest &request, const std::vector<std::string> &lock_keys) const;
   void answered(AcquireRequest &request, Attempt &attempt, const Reply &reply);
   void granted(AcquireRequest &request, Attempt &attempt, uint64_t token);
+  void accept(AcquireRequest &request, const AcquireRequest::Handed &handed);
+  void take(AcquireRequest &request, const std::shared_ptr<Lease> &lease, Nanos sent_at);
   bool unite_tokens(AcquireRequest &request, const Attempt &attempt, uint64_t token);
   void extend_reentered(AcquireRequest &request);
   void succeed(AcquireRequest &request);
   void grant_handle(AcquireRequest &request, const std::shared_ptr<Lease> &lease, Nanos sent_at);
   void busy(AcquireRequest &request, const Attempt &attempt, const Reply &reply);
   void late(AcquireRequest &request);
+  void undo(AcquireRequest &request, const Attempt &attempt);
   void came_too_late(AcquireRequest &request);
   void look_again(AcquireRequest &request);
   void troubled(AcquireRequest &request, const Failure &failure);
-  void tell_leaving(const std::string &lock_key);
-  bool missed_by_first(const std::string &lock_key);
+  bool ends_by(AcquireRequest &request, const Failure &failure);
   bool begins_to_wait(AcquireRequest &request);
   Nanos next_poll(AcquireRequest &request, Nanos now);
-  Nanos foreign_poll(AcquireRequest &request, int64_t pttl);
-  void park(AcquireRequest &request, Nanos try_at);
+  void wait(AcquireRequest &request, Nanos try_at);
   void arm(AcquireRequest &request);
   Status ending_of(const AcquireRequest &request, Status usual) const;
+  void give_up(AcquireRequest &request);
   void finish(AcquireRequest &request, Status status);
-  KeyQueue *queue_of(const AcquireRequest &request);
-  void join_queue(AcquireRequest &request, size_t key);
-  void leave_queue(AcquireRequest &request, bool moves);
+  void forget_id(AcquireRequest &request);
 
   Instance &instance_;
-  std::unordered_map<std::string, KeyQueue> queues_;
+  std::unordered_map<std::string, AcquireRequest *> ids_;
   All all_;
 };
 

@@ -54,7 +54,7 @@ def uncontended_acquire_and_release_are_two_script_calls_and_nothing_else():
         calls = {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)}
         for name in ("info", "ping"):  # this test's own; the sign of life of the connection for messages
             calls.pop(name, None)
-        inside = {"time", "get", "set", "del", "zpopmin"}  # of the scripts
+        inside = {"time", "get", "set", "del", "exists"}  # of the scripts
         same(calls.pop("evalsha"), 20)
         same(set(calls) - inside, set())
 
@@ -220,7 +220,7 @@ def a_release_wakes_the_waiter_of_another_process_in_about_a_message():
         for _ in range(10):
             lock = status(agent("acquire", "c", "wake"), "OK")
             waiting = other.ask("acquire", "c", "wake")
-            assert eventually(lambda: SERVER.call("ZCARD", "ll1:w:{liblock:wake}") == 1)
+            assert eventually(lambda: SERVER.call("ZCARD", "ll1:q:{liblock:wake}") == 1)
             released = time.monotonic()
             agent("release", "c", lock.lock)
             mine = status(waiting.result(), "OK")
@@ -281,7 +281,7 @@ def waits_end_with_the_status_that_names_their_limit():
         status(agent("acquire", "c", "limits2", ttl_ms=20, min_remaining_ms=20), "TOO_LATE")
         assert eventually(lambda: SERVER.call("EXISTS", "liblock:limits2") == 0)
         status(agent("release", "c", lock.lock), "OK")
-        assert eventually(lambda: SERVER.call("EXISTS", "ll1:w:{liblock:limits}") == 0)
+        assert eventually(lambda: SERVER.call("EXISTS", "ll1:q:{liblock:limits}", "ll1:e:{liblock:limits}") == 0)
 
 
 @test

@@ -136,7 +136,7 @@ def a_waiter_survives_a_restart_of_the_server():
         opened(holder, server.url)
         status(holder("acquire", "c", "restart"), "OK")
         waiting = agent.ask("acquire", "c", "restart")
-        assert eventually(lambda: server.call("ZCARD", "ll1:w:{liblock:restart}") == 1)
+        assert eventually(lambda: server.call("ZCARD", "ll1:q:{liblock:restart}") == 1)
         server.restart()  # empty: the holder's lock is gone
         status(waiting.result(), "OK")
         assert waiting.seconds < 5
@@ -149,7 +149,7 @@ def a_release_is_noticed_though_the_connection_for_messages_broke():
         opened(holder, server.url)
         lock = status(holder("acquire", "c", "silent"), "OK")
         waiting = agent.ask("acquire", "c", "silent", retry_interval_ms=60000)
-        assert eventually(lambda: server.call("ZCARD", "ll1:w:{liblock:silent}") == 1)
+        assert eventually(lambda: server.call("ZCARD", "ll1:q:{liblock:silent}") == 1)
         server.call("CLIENT", "KILL", "TYPE", "pubsub")
         status(holder("release", "c", lock.lock), "OK")
         status(waiting.result(), "OK")
@@ -268,9 +268,9 @@ def credentials_open_the_door_and_are_never_told():
 
 
 LOCKING = ("~liblock:*", "~ll1:*", "resetchannels", "&ll1:*", "-@all", "+evalsha", "+eval", "+get", "+set", "+del",
-           "+pttl", "+pexpire", "+persist", "+exists", "+time", "+hset", "+hgetall", "+zadd", "+zrem", "+zrank",
-           "+zcard", "+zrange", "+zpopmin", "+publish", "+subscribe", "+ping", "+info", "+select", "+client|setname",
-           "+wait")
+           "+pttl", "+pexpire", "+persist", "+exists", "+time", "+hset", "+hget", "+hdel", "+hkeys", "+hgetall",
+           "+zadd", "+zrem", "+zrank", "+zscore", "+zcard", "+zrange", "+zpopmin", "+publish", "+subscribe", "+ping",
+           "+info", "+select", "+client|setname", "+wait")
 
 
 def user_with(server, *rules, name="lk"):

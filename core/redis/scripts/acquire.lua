@@ -1,66 +1,119 @@
 -- SPDX-License-Identifier: MIT
--- Purpose: takes all the keys at once, or says which one is busy and has the caller woken when it is freed.
--- KEYS: (lock, fence, waiters, metadata) of each key, sorted by key; then the fences of keys that the owner holds
---   already, which the new token counts for as well
+-- Purpose: takes all the keys at once; or says which one is busy, keeps the free ones before it, and stands in its
+--   queue.
+-- KEYS: (lock, fence, queue, entries, anyone, metadata, gap) of each key, sorted by key; then the fences of keys that
+--   the owner holds already, which the new token counts for as well
 -- ARGV: 1 attempt id | 2 owner | 3 instance | 4 ttl_ms, 0 = none | 5 not_after | 6 least token |
---   7 tokens to reserve | 8 0 = do not wait, 1 = wait from now on, else since when | 9 alive_ms |
---   10 on a grant: leave or stay among the waiters, or none | 11 value |
---   12 number of fences at the end of KEYS | 13 names and values of metadata …
--- Returns: OK, now, token | BUSY, now, index of the key, PTTL of its holder, since when, place, 1 = held by
---   a foreign client | LATE, now | an error
--- Uses: clock
+--   7 tokens to reserve | 8 try = do not wait, barge = nor look at the queue, queue, any = barge and be woken |
+--   9 alive_ms | 10 others of this instance want any key too | 11 value | 12 number of fences at the end of KEYS |
+--   13 metadata | 14 lease_ms of a grant in the queue | 15 order | 16 what its sort key is more than its ticket |
+--   17 priority | 18 ticket, 0 = a new one | 19 waiting since, 0 = now | 20 number of the attempt |
+--   21 1 = to the end of the queue |
+--   22 index of the key in whose queue it stands, 0 = none | 23 1 = its instance hears messages
+-- Returns: OK, now, token | BUSY, now, index of the key, PTTL of its holder, waiting since, place, 1 = held by
+--   a foreign client, length of the queue, ticket | LATE, now | an error
+-- Uses: clock, names, grant, hand_on
 local now = server_now()
 if now > tonumber(ARGV[5]) then return {'LATE', now} end
-local ours = 'll1|' .. ARGV[1]
-local taken = #KEYS - ARGV[12]
-for i = 1, taken, 4 do
-  local held = redis.pcall('GET', KEYS[i])
-  if type(held) == 'table' then return held end
-  if held and string.sub(held, 1, 36) == ours then
-    return {'OK', now, tonumber(string.match(held, '^ll1|%x+|%x+|(%d+)|'))}
-  end
+local id, mode = ARGV[1], ARGV[8]
+local barges = mode == 'any' or mode == 'barge'
+local ours = 'll1|' .. id
+local count = (#KEYS - ARGV[12]) / kNames
+local keys, tokens, waited_for, busy, holder = {}, {}, {}, nil, nil
+for n = 1, count do
+  local key = names((n - 1) * kNames + 1)
+  keys[n] = key
+  local held = redis.pcall('GET', key.lock)
+  if is_error(held) then return held end
   if held then
-    local since, place = tonumber(ARGV[8]), -1
-    if since > 0 then
-      if since == 1 then since = now end
-      redis.call('ZADD', KEYS[i + 2], 'NX', string.format('%.0f', since), ARGV[3])
-      redis.call('PEXPIRE', KEYS[i + 2], ARGV[9])
-      place = redis.call('ZRANK', KEYS[i + 2], ARGV[3])
+    tokens[n] = string.sub(held, 1, 36) == ours and tonumber(string.match(held, '^ll1|%x+|%x+|(%d+)|'))
+    if not tokens[n] then holder = held end
+  elseif not barges and redis.call('EXISTS', key.queue) == 1 then
+    waited_for[n] = true
+    local is_first = redis.call('ZRANGE', key.queue, 0, 0)[1] == id
+    if not is_first and (is_promised(key, now) or hand_on(key, now, -1, id)) then
+      holder = redis.call('GET', key.lock) or ''
     end
-    local foreign = string.sub(held, 1, 4) ~= 'll1|' and 1 or 0
-    return {'BUSY', now, (i + 3) / 4, redis.call('PTTL', KEYS[i]), since, place, foreign}
+  end
+  if holder then
+    busy = n
+    break
   end
 end
+-- Where it stood or what it held behind the key that is busy now, it does not any more.
+local stood = tonumber(ARGV[22])
+if stood > 0 then
+  if stood ~= busy then leave(keys[stood] or names((stood - 1) * kNames + 1), id) end
+  for n = busy and busy + 1 or count + 1, count do
+    local key = names((n - 1) * kNames + 1)
+    if string.sub(redis.call('GET', key.lock) or '', 1, 36) == ours then free(key, now, -1) end
+  end
+end
+if busy and (mode == 'try' or mode == 'barge') then return {'BUSY', now, busy, -2, 0, -1, 0, 0, 0} end
+
+local taken = not busy and count or mode == 'any' and 0 or busy - 1
+local ttl_ms = busy and ARGV[14] or ARGV[4]
 local fences = {}
-for i = 1, taken, 4 do fences[#fences + 1] = KEYS[i + 1] end
-for i = taken + 1, #KEYS do fences[#fences + 1] = KEYS[i] end
-local token = math.max(now, tonumber(ARGV[6]))
-for _, key in ipairs(fences) do
-  local fence = tonumber(redis.call('GET', key) or 0) or 0
-  if fence >= token then token = fence + 1 end
+for n = 1, taken do fences[n] = keys[n].fence end
+if not busy then
+  for n = count * kNames + 1, #KEYS do fences[#fences + 1] = KEYS[n] end
 end
-local last = token + ARGV[7] - 1
-if last >= 9007199254740992 then return redis.error_reply('LIBLOCK the fencing tokens of this key are used up') end
-local record = table.concat({ours, '00000000', string.format('%.0f', token), ARGV[2], ARGV[3], ARGV[11]}, '|')
--- A fence outlives its lead over the clock: when it is gone, the clock alone gives larger tokens.
-local fence_ms = string.format('%.0f', 86400000 + math.max(0, (last - now) / 1000))
-for _, key in ipairs(fences) do redis.call('SET', key, string.format('%.0f', last), 'PX', fence_ms) end
-for i = 1, taken, 4 do
-  if ARGV[4] == '0' then
-    redis.call('SET', KEYS[i], record)
-  else
-    redis.call('SET', KEYS[i], record, 'PX', ARGV[4])
+local is_held = #fences == taken
+for n = 1, taken do is_held = is_held and tokens[n] and (busy or tokens[n] == tokens[1]) end
+if is_held then
+  -- Handed to it, or asked for again: its lease counts from now on.
+  for n = 1, taken do
+    for _, name in ipairs({keys[n].lock, keys[n].metadata}) do
+      if ttl_ms == '0' then redis.call('PERSIST', name) else redis.call('PEXPIRE', name, ttl_ms) end
+    end
   end
-  if #ARGV > 12 then
-    redis.call('DEL', KEYS[i + 3])
-    redis.call('HSET', KEYS[i + 3], unpack(ARGV, 13))
-    if ARGV[4] ~= '0' then redis.call('PEXPIRE', KEYS[i + 3], ARGV[4]) end
+  if not busy then return {'OK', now, tokens[1]} end
+else
+  local token = math.max(now, tonumber(ARGV[6]))
+  for _, name in ipairs(fences) do token = math.max(token, fence_of(name) + 1) end
+  local last = token + ARGV[7] - 1
+  if last >= 9007199254740992 then return redis.error_reply('LIBLOCK the fencing tokens of this key are used up') end
+  for _, name in ipairs(fences) do
+    local raised = raise_fence(name, last, now)
+    if is_error(raised) then return raised end
   end
-  if ARGV[10] == 'leave' then
-    redis.call('ZREM', KEYS[i + 2], ARGV[3])
-  elseif ARGV[10] == 'stay' then
-    redis.call('ZADD', KEYS[i + 2], 'NX', string.format('%.0f', now), ARGV[3])
-    redis.call('PEXPIRE', KEYS[i + 2], ARGV[9])
+  local record = record_of(id, token, ARGV[2], ARGV[3], ARGV[11])
+  for n = 1, taken do
+    local written = write_record(keys[n], record, ttl_ms, busy and '' or ARGV[13])
+    if is_error(written) then return written end
+    if waited_for[n] then leave(keys[n], id) end
+    if mode == 'any' then
+      redis.call('ZREM', keys[n].anyone, ARGV[3])
+      if ARGV[10] == '1' then
+        redis.call('ZADD', keys[n].anyone, string.format('%.0f', now), ARGV[3])
+        redis.call('PEXPIRE', keys[n].anyone, ARGV[9])
+      end
+    end
   end
+  if not busy then return {'OK', now, token} end
 end
-return {'OK', now, token}
+
+local key = keys[busy]
+local since, ticket = tonumber(ARGV[19]), tonumber(ARGV[18])
+if since == 0 then since = now end
+if mode == 'any' then
+  redis.call('ZADD', key.anyone, 'NX', string.format('%.0f', now), ARGV[3])
+  redis.call('PEXPIRE', key.anyone, ARGV[9])
+else
+  local was_empty = redis.call('EXISTS', key.queue) == 0
+  if ARGV[21] == '1' or not redis.call('ZSCORE', key.queue, id) then
+    ticket = enqueue(key, now, id, {
+      ticket = ticket, anew = ARGV[21] == '1', order = tonumber(ARGV[15]), offset = tonumber(ARGV[16]),
+    })
+  end
+  local entry = {string.format('%.0f', ticket), string.format('%.0f', since), ARGV[14], ARGV[15], ARGV[17], ARGV[3],
+    ARGV[2], ARGV[20], #ARGV[13], ARGV[13] .. ARGV[11]}
+  redis.call('HSET', key.entries, id, table.concat(entry, '|'))
+  heard_of(key, now, ARGV[3], ARGV[9], ARGV[23])
+  local held_by = was_empty and string.match(holder, '^ll1|%x+|%x+|%d+|[^|]*|([^|]*)|')
+  if held_by then redis.call('PUBLISH', 'll1:i:' .. held_by, 'q' .. key.lock) end
+end
+local place = redis.call('ZRANK', key.queue, id)
+local is_foreign = holder ~= '' and string.sub(holder, 1, 4) ~= 'll1|' and 1 or 0
+return {'BUSY', now, busy, redis.call('PTTL', key.lock), since, place or -1, is_foreign, redis.call('ZCARD', key.queue),
+  ticket}

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Purpose: shows who holds and how many instances wait, of several keys at once.
--- KEYS: (lock, waiters, metadata) of each key
+-- Purpose: shows who holds and how many wait, of several keys at once.
+-- KEYS: (lock, queue, metadata) of each key
 -- ARGV:
--- Returns: for each key: record (8 KiB of it: ours are shorter) or nil, PTTL, number of waiting instances, metadata
+-- Returns: for each key: record (8 KiB of it: ours are shorter) or nil, PTTL, number of waiters, metadata
 --   as names and values | an error when a key holds something that is not a lock
 local answer = {}
 for i = 1, #KEYS, 3 do

@@ -1,17 +1,23 @@
 -- SPDX-License-Identifier: MIT
--- Purpose: gives keys back that are still held under the given attempts, and wakes the next waiter of each.
--- KEYS: (lock, waiters, metadata) of each key
--- ARGV: 1 instance | 2 attempt id of each key …
--- Returns: now, then for each key: 0 = not held under this attempt, 1 = freed, 2 = freed and the caller is next
--- Uses: clock, wake
-local answer = {server_now()}
-for i = 1, #KEYS, 3 do
-  local n = (i + 2) / 3
-  local held = redis.pcall('GET', KEYS[i])
+-- Purpose: gives keys back that are still held under the given attempts; each goes to the next in its queue.
+-- KEYS: (lock, fence, queue, entries, anyone, metadata, gap) of each key
+-- ARGV: 1 foreign_gap_ms | 2 1 = their places in the queues are given up as well | 3 attempt id of each key …
+-- Returns: now, then for each key: 0 = not held under this attempt, 1 = freed
+-- Uses: clock, names, grant, hand_on
+local now = server_now()
+local answer = {now}
+for n = 1, #KEYS / kNames do
+  local key = names((n - 1) * kNames + 1)
+  local id = ARGV[n + 2]
+  local held = redis.pcall('GET', key.lock)
   answer[n + 1] = 0
-  if type(held) == 'string' and string.sub(held, 1, 36) == 'll1|' .. ARGV[n + 1] then
-    redis.call('DEL', KEYS[i], KEYS[i + 2])
-    answer[n + 1] = 1 + wake(KEYS[i + 1], KEYS[i], ARGV[1])
+  if ARGV[2] == '1' then leave(key, id) end
+  if type(held) == 'string' and string.sub(held, 1, 36) == 'll1|' .. id then
+    free(key, now, tonumber(ARGV[1]))
+    answer[n + 1] = 1
+  elseif ARGV[2] == '1' and not held then
+    -- It may have been told to come for the key: the next is, instead.
+    free(key, now, -1)
   end
 end
 return answer

@@ -261,7 +261,10 @@ void RandomRun::finish() {
   }
   for (size_t key = 0; key < kKeys; ++key) {
     const std::string lock_key = "liblock:k" + std::to_string(key);
-    EXPECT(node_.ask({"EXISTS", lock_key, "ll1:w:{" + lock_key + "}", "ll1:m:{" + lock_key + "}"}).is(0));
+    std::vector<std::string> names{"EXISTS", lock_key};
+    for (const char side : {'q', 'e', 'w', 'm'})
+      names.push_back(std::string("ll1:") + side + ":{" + lock_key + "}");
+    EXPECT(node_.ask(names).is(0));
     EXPECT(node_.ask({"PTTL", "ll1:f:{" + lock_key + "}"}).integer != -1);
   }
   for (const auto &process : processes_) {

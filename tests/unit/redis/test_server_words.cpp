@@ -45,8 +45,7 @@ UNIT_TEST(side_keys_are_different_for_different_keys) {
           Keyspace::side_key(Keyspace::Side::Fence, one) == Keyspace::side_key(Keyspace::Side::Fence, other);
       EXPECT(same == (one == other));
     }
-    EXPECT(Keyspace::side_key(Keyspace::Side::Fence, one) !=
-           Keyspace::side_key(Keyspace::Side::Waiters, one));
+    EXPECT(Keyspace::side_key(Keyspace::Side::Fence, one) != Keyspace::side_key(Keyspace::Side::Queue, one));
   }
 }
 
