@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+# The wait queues of a server: strict order over processes, dead heads, lost messages, listing a million locks. Alone on
+# the machine, since some of it is measured.
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson"
+
+quick() { ordinary_build && run_suites release queue -- --jobs 1; }
+gate() { ordinary_build && run_suites release queue -- --jobs 1 --timeout-multiplier 3; }
+nightly() { gate; }
