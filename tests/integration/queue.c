@@ -202,7 +202,7 @@ static liblock_lock hold(void) {
   return lock;
 }
 
-/* One round; a process that is killed in it is -1 or its index. Answers inversions, or -1 when somebody was left out. */
+/* One round; a process that is killed in it is -1 or its index. Answers inversions; -1: somebody was left out. */
 static int round_of(Process *processes, int killed) {
   static Served all[WAITERS];
   const liblock_lock lock = hold();

@@ -11,7 +11,7 @@ addresses() {
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
   CC=gcc CXX=g++ build_or_fail asan -Db_sanitize=address,undefined -Doptimization=1 -Dtests=enabled \
     -Dtls=enabled -Dexamples=enabled "$(strict_options)" &&
-    run_suites asan unit api stress redis -- --timeout-multiplier 2 "${left_out[@]}"
+    run_suites asan unit api stress redis queue -- --timeout-multiplier 2 "${left_out[@]}"
 }
 
 # A lock library is cleared by this one or by nothing: no suppressions. The demo shows what happens without
@@ -20,7 +20,7 @@ threads() {
   export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:detect_deadlocks=1:history_size=4
   CC=clang CXX=clang++ build_or_fail tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Dtests=enabled \
     -Dtls=enabled -Dexamples=enabled "$(strict_options)" &&
-    run_suites tsan unit api stress redis -- --timeout-multiplier 4 "${left_out[@]}" --exclude example_index_demo
+    run_suites tsan unit api stress redis queue -- --timeout-multiplier 4 "${left_out[@]}" --exclude example_index_demo
 }
 
 # The rounds of the quick size: the instrumented programs are 5 to 15 times slower.
