@@ -33,6 +33,7 @@ int64_t or_default(int64_t value, int64_t fallback) { return value == LIBLOCK_DE
 constexpr int64_t kSizeMax = 4'096;
 constexpr int64_t kMetadataMax = 64;
 constexpr int64_t kServerTtlMaxMs = 86'400'000;
+constexpr int64_t kServerDeadlockDelayMs = 100;
 
 template <typename Visit>
 void visit_ranges(const liblock_acquire_options &o, Visit visit) {
@@ -176,6 +177,7 @@ Status read_context_options(const liblock_context_options *given, const ContextK
   if (kind.has_server) {
     t.prefix = "liblock:";
     t.max_ttl_ms = kServerTtlMaxMs;
+    t.deadlock_delay_ms = kServerDeadlockDelayMs;
   }
   if (o.prefix != nullptr) t.prefix.assign(static_cast<const char *>(o.prefix), o.prefix_size);
   t.cleanup_interval_ms = or_default(o.cleanup_interval_ms, t.cleanup_interval_ms);

@@ -204,6 +204,7 @@ void Instance::on_message(Bytes message) {
   const std::string lock_key(what);
   if (message[0] == 'g') return waiting.handed(what);
   if (message[0] == 'h') return waiting.called(what);
+  if (message[0] == 'x') return waiting.deadlocked(what);
   if (message[0] == 'w') waiting.may_barge(lock_key);
   if (message[0] == 'd') waiting.dequeue(lock_key);
   if (message[0] == 'l') {

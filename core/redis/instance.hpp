@@ -28,6 +28,8 @@ struct InstanceOptions {
   Nanos alive = 3'000 * kMillisecond;        // a waiter that is silent so long is dead
   Nanos first_lease = 3'000 * kMillisecond;  // longest lease of a grant that will be renewed
   int64_t foreign_gap_ms = 100;              // how often a release leaves the key free at most; -1: never
+  Nanos deadlock_delay =
+      100 * kMillisecond;  // a wait that has lasted so long looks for a cycle; kNever: none does
   size_t locks_max = 16'777'216;
   size_t waiters_max = 1'000'000;
 };
@@ -83,7 +85,7 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
   // Any thread; counted on the loop's.
   struct Counts {
     std::atomic<uint64_t> acquired{0}, released{0}, contended{0}, expired{0}, taken_away{0}, timeouts{0},
-        canceled{0}, renewals{0}, waiters{0}, handed_off{0};
+        canceled{0}, renewals{0}, waiters{0}, handed_off{0}, deadlocks{0}, deadlock_searches{0};
     std::atomic<int64_t> keys_held{0};
   } counts;
 

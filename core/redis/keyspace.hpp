@@ -34,7 +34,8 @@ class Keyspace {
     Entries = 'e',  // what is known of them, and of their instances
     Anyone = 'w',   // instances to be woken when nobody is in the queue
     Metadata = 'm',
-    Gap = 'g'  // when the key was last left free for foreign clients
+    Gap = 'g',   // when the key was last left free for foreign clients
+    Owner = 'o'  // of an owner's id instead of a lock key: what it waits for
   };
   static std::string side_key(Side side, Bytes lock_key);
   static std::string channel_of(Bytes instance) { return "ll1:i:" + std::string(instance); }

@@ -137,6 +137,9 @@ void RedisEngine::stats(liblock_stats &stats) {
   stats.contended = counts.contended.load();
   stats.expired = counts.expired.load();
   stats.taken_away = counts.taken_away.load();
+  stats.handed_off = counts.handed_off.load();
+  stats.deadlocks = counts.deadlocks.load();
+  stats.deadlock_searches = counts.deadlock_searches.load();
   stats.timeouts = counts.timeouts.load();
   stats.canceled = counts.canceled.load();
   stats.renewals = counts.renewals.load();

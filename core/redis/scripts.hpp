@@ -14,7 +14,7 @@ struct Script {
 };
 
 namespace scripts {
-extern const Script acquire, extend, force_release, inspect, release, stay, update, verify;
+extern const Script acquire, deadlock, extend, force_release, inspect, release, stay, update, verify;
 }
 
 }  // namespace liblock

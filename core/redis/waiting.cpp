@@ -127,6 +127,7 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
     return finish(request, Status::BUSY);
   }
   if (!request.was_queued_ && !begins_to_wait(request)) return;
+  const bool is_new = !request.has_place_ && instance_.options.deadlock_delay != kNever;
   const std::string &key = attempt.lock_keys()[static_cast<size_t>(reply.at(2).integer - 1)];
   const auto at = std::find(request.keys_.begin(), request.keys_.end(), key) - request.keys_.begin();
   request.has_place_ = !request.barges();
@@ -135,6 +136,8 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
   request.goes_to_end_ = false;
   if (request.requeue_at_ == kNever && request.params_.queue_ttl != kNever)
     request.requeue_at_ = instance_.runtime->now() + request.params_.queue_ttl;
+  if (request.search_at_ == kNever && request.owner_->named() && request.has_place_ && is_new)
+    request.search_at_ = instance_.runtime->now() + instance_.options.deadlock_delay;
   has_place(request, reply.at(5).integer, reply.at(7).integer, attempt.sent_at());
   instance_.places.join(request, static_cast<size_t>(at));
   instance_.places.seen(key, {reply.at(3).integer, reply.at(6).integer == 1, request.place_});
@@ -294,7 +297,8 @@ void Waiting::wait(AcquireRequest &request, Nanos try_at) {
 void Waiting::arm(AcquireRequest &request) {
   Nanos at = std::min(request.wait_until_, request.was_queued_ ? request.retries_.next_at() : kNever);
   if (request.state_ == AcquireRequest::State::Waiting)
-    at = std::min({at, request.try_at_, request.has_place_ ? request.requeue_at_ : kNever});
+    at = std::min({at, request.try_at_,
+                   request.has_place_ ? std::min(request.requeue_at_, request.search_at_) : kNever});
   instance_.runtime->cancel(request);
   if (at != kNever) instance_.runtime->arm(request, at);
 }
@@ -310,6 +314,7 @@ void Waiting::on_timer(AcquireRequest &request, Nanos) {
   }
   if (now >= request.wait_until_) return finish(request, ending_of(request, Status::TIMEOUT));
   if (request.state_ != AcquireRequest::State::Waiting) return arm(request);
+  if (request.has_place_ && now >= request.search_at_) search_deadlock(request);
   if (request.has_place_ && now >= request.requeue_at_) {
     request.requeue_at_ = now + request.params_.queue_ttl;
     request.goes_to_end_ = true;

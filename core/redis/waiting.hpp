@@ -77,6 +77,7 @@ class AcquireRequest : public LoopTask, public Timer {
   Nanos wait_until_ = kNever;
   Nanos try_at_ = kNever;      // the next attempt
   Nanos requeue_at_ = kNever;  // to the end of the queue
+  Nanos search_at_ = kNever;   // for a deadlock
 
   // Under which the server knows it; empty: it does not. And the number of its last attempt.
   std::string id_;
@@ -114,6 +115,7 @@ class Waiting {
   void handed(Bytes message);  // a lock to one of us
   void called(Bytes message);  // the key was left free: that one may come for it
   void may_barge(const std::string &lock_key);
+  void deadlocked(Bytes message);  // that one's wait was ended to break a cycle
   void dequeue(const std::string &lock_key);
   // On a new connection, and when messages come again: what was sent in between was missed.
   void look_at_all();
@@ -135,6 +137,7 @@ class Waiting {
 
  private:
   friend class Attempt;
+  class SearchCall;
   using All = List<AcquireRequest, &AcquireRequest::all_links_>;
 
   bool reenter(AcquireRequest &request);
@@ -155,6 +158,7 @@ class Waiting {
   void troubled(AcquireRequest &request, const Failure &failure);
   bool ends_by(AcquireRequest &request, const Failure &failure);
   bool begins_to_wait(AcquireRequest &request);
+  void search_deadlock(AcquireRequest &request);
   Nanos next_poll(AcquireRequest &request, Nanos now);
   void wait(AcquireRequest &request, Nanos try_at);
   void arm(AcquireRequest &request);

@@ -238,7 +238,7 @@ typedef struct liblock_context_options {
   int64_t cleanup_batch_size;   /* (table) entries looked at per step of a sweep; local 100; 1 to 65,536 */
   int64_t max_ttl_ms;           /* (table) longest ttl accepted; local: no bound */
   int64_t deadlock_detection;   /* (table) 1 = on (default), 0 = off */
-  int64_t deadlock_delay_ms;    /* (table) waiting time before a search; local 1; 0 = before waiting */
+  int64_t deadlock_delay_ms;    /* (table) waiting time before a search; local 1, servers 100; 0 = at once */
   int64_t locks_max;            /* (table) keys held at once; default 16,777,216; 1 to 67,108,864 */
   int64_t waiters_max;          /* (table) requests waiting at once; default 1,000,000; 0 to 16,777,216 */
   int64_t requests_max;         /* asynchronous requests pending at once in this context; default 1,000,000 */
@@ -395,7 +395,7 @@ LIBLOCK_API liblock_status liblock_try_acquire(liblock_context *context, const v
                                                liblock_result *result);
 /* Acquires 1 to 1,024 keys as one all-or-nothing lock with one handle and one token, larger than every earlier one of
  * each key; duplicates are folded. When not all are free it queues on the first busy key in byte order, keeps the
- * keys before that one (on a server none), and goes on when handed it; every failing end gives all back. Since 0.1. */
+ * keys before that one, and goes on when handed it; every failing end gives all back. Since 0.1. */
 LIBLOCK_API liblock_status liblock_acquire_many(liblock_context *context, const liblock_bytes *keys, size_t count,
                                                 const liblock_acquire_options *options, liblock_lock *lock,
                                                 liblock_result *result);

@@ -105,6 +105,7 @@ void RandomRun::acquire() {
     const int32_t conflicts[] = {LIBLOCK_ON_CONFLICT_REENTER, LIBLOCK_ON_CONFLICT_REENTER_EXTEND,
                                  LIBLOCK_ON_CONFLICT_FAIL};
     params.on_conflict = conflicts[roll(3)];
+    params.on_deadlock = static_cast<int32_t>(roll(3));
   }
   const std::vector<std::string> keys = draw_keys();
   Wanted &wanted = process.acquire(keys, params, owner);
