@@ -141,7 +141,13 @@ void Waiting::extend_reentered(AcquireRequest &request) {
   auto asked_by = std::make_shared<AcquireRequest *>(&request);
   request.extending_ = asked_by;
   arm(request);
-  instance_.holds.find(request.grant.handle)->loss_told = true;  // nobody knows of it yet
+  HeldLock &mine = *instance_.holds.find(request.grant.handle);
+  mine.loss_told = true;  // nobody knows of it yet
+  const Nanos now = instance_.clock.now();
+  for (const LeaseRef &lease : Instance::leases_of(mine)) {
+    const Nanos ends_at = lease->ends_at.load();
+    mine.extended.push_back({lease, ends_at == kNever ? kNever : ends_at - now, lease->ttl, lease->renews});
+  }
   const AcquireParams &params = request.params_;
   instance_.extend(request.grant.handle, params.ttl, params.renew, false,
                    [this, asked_by](Status status, const std::string &why) {
@@ -149,7 +155,10 @@ void Waiting::extend_reentered(AcquireRequest &request) {
                      AcquireRequest &ended = **asked_by;
                      ended.extending_.reset();
                      HeldLock *lock = instance_.holds.find(ended.grant.handle);
-                     if (lock != nullptr) lock->loss_told = false;
+                     if (lock != nullptr) {
+                       lock->loss_told = false;
+                       for (HeldLock::Extended &e : lock->extended) e.change = e.lease->last_extend;
+                     }
                      if (status == Status::OK) return succeed(ended);
                      if (status == Status::LOST && !ended.params_.tries_once()) {
                        instance_.release(std::exchange(ended.grant.handle, 0), nullptr);

@@ -29,6 +29,16 @@ struct HeldLock {
   uint64_t token = 0;
   LostNotice notice;
   bool loss_told = false;
+  // A lease that this handle set anew when it reentered, as it was before: so it is again when the handle goes and
+  // others stay, unless it was set anew since then.
+  struct Extended {
+    std::shared_ptr<Lease> lease;
+    Nanos left;
+    Nanos ttl;
+    bool renews;
+    uint32_t change = 0;
+  };
+  std::vector<Extended> extended;
 };
 
 class Holds {
