@@ -250,7 +250,8 @@ static void a_lease_that_ends_is_told_as_lost_once_without_anybody_asking(void *
   const heard lost = event_heard(l, LIBLOCK_EVENT_LOST, 0);
   assert_true(lost.event.lock == lock && lost.event.tag == 6);
   assert_int_equal(lost.event.status, LIBLOCK_LOST);
-  assert_true(lost.event.hold_us >= 20000);
+  assert_true(lost.event.acquire_us + lost.event.hold_us >=
+              19000); /* the lease began before the call's end */
   assert_status(LIBLOCK_LOST, liblock_release(*state, lock, NULL));
   expect_told(*state, l, "OBTAINED LOST CLEARED ");
 }
