@@ -220,7 +220,7 @@ Outcome Context::acquire(std::span<const Bytes> keys, const liblock_acquire_opti
   }
   params.threads_waiting = &waiting_;
   Owner &holder = owner != nullptr ? *owner : engine_->unnamed_owner();
-  const std::shared_ptr<Trace> trace = begin_trace(keys, holder, params);
+  Trace *const trace = begin_trace(keys, holder, params);
   outcome.grant = engine_->acquire(holder, keys, params);
   outcome.status = outcome.grant.status;
   outcome.waited = outcome.grant.waited;
@@ -244,7 +244,7 @@ Outcome Context::adopt(Bytes exported, const liblock_acquire_options *options) {
   question.text = exported;
   question.params = &params;
   const Owner &holder = question.owner != nullptr ? *question.owner : engine_->unnamed_owner();
-  const std::shared_ptr<Trace> trace = begin_trace({}, holder, params);
+  Trace *const trace = begin_trace({}, holder, params);
   outcome.status = ask(question, false, outcome);
   if (outcome.status != Status::OK) {
     if (trace != nullptr) trace->failed(outcome.status, outcome.grant);
@@ -273,7 +273,8 @@ Status Context::submit(std::span<const Bytes> keys, const liblock_acquire_option
   }
   Owner &holder = owner != nullptr ? *owner : engine_->unnamed_owner();
   Status refused = Status::NO_MEMORY;
-  const std::shared_ptr<Trace> trace = begin_trace(keys, holder, params);
+  Trace *const trace = begin_trace(keys, holder, params);
+  const std::shared_ptr<CompletionSink> kept = trace != nullptr ? params.losses : nullptr;
   try {
     const AcquireParams *shared =
         trace != nullptr ? nullptr

@@ -124,7 +124,11 @@ class Context : public std::enable_shared_from_this<Context> {
                            std::shared_ptr<Context> &context, bool &fresh, std::string &message);
   void make_instruments();
   void listening_changed();
-  std::shared_ptr<Trace> begin_trace(std::span<const Bytes> keys, const Owner &owner, AcquireParams &params);
+  // nullptr: not told about. Else the parameters keep it.
+  Trace *begin_trace(std::span<const Bytes> keys, const Owner &owner, AcquireParams &params) {
+    return instrumented_.load(std::memory_order_relaxed) ? make_trace(keys, owner, params) : nullptr;
+  }
+  Trace *make_trace(std::span<const Bytes> keys, const Owner &owner, AcquireParams &params);
   Status release_traced(Handle lock);
   void tell_release(Handle lock, Status status, Nanos elapsed);
   void tell_keys_released(const Owner &owner, Nanos elapsed);

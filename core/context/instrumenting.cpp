@@ -34,24 +34,22 @@ void Context::listening_changed() {
   instrumented_.store(instruments_->is_on(), std::memory_order_relaxed);
 }
 
-// An acquire for whose trace there is no memory goes on without.
-std::shared_ptr<Trace> Context::begin_trace(std::span<const Bytes> keys, const Owner &owner,
-                                            AcquireParams &params) {
-  if (!instrumented_.load(std::memory_order_relaxed)) return nullptr;
+// An acquire for whose trace there is no memory, or no thread to tell on, goes on as if it were not sampled.
+Trace *Context::make_trace(std::span<const Bytes> keys, const Owner &owner, AcquireParams &params) {
   std::shared_ptr<Trace> trace;
   try {
     trace =
         instruments_->begin({keys, &owner, &params, &engine_->clock(), params.event_tag, params.instrument});
-  } catch (const std::bad_alloc &) {
-    // As if it had not been sampled.
+    if (trace == nullptr) return nullptr;
+    params.runtime = runtime();
+  } catch (const std::exception &) {
+    return nullptr;
   }
-  if (trace == nullptr) return nullptr;
   traced_.store(true);
   params.trace = trace.get();
   params.losses = trace;
-  params.runtime = runtime();
   trace->begun();
-  return trace;
+  return trace.get();
 }
 
 Status Context::release_traced(Handle lock) {
