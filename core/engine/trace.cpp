@@ -2,7 +2,7 @@
 // See trace.hpp; the log's side is in trace_log.cpp.
 #include "engine/trace.hpp"
 
-#include <new>
+#include <algorithm>
 #include <utility>
 
 #include "engine/instruments.hpp"
@@ -159,7 +159,7 @@ void Trace::obtained(const Grant &grant) noexcept {
 }
 
 void Trace::failed(Status status, const Grant &grant) noexcept {
-  if (!end(State::Asking, 0)) return;
+  if (!end(State::Asking)) return;
   const bool on_limit =
       status == Status::BUSY || status == Status::TIMEOUT || status == Status::RETRIES_EXHAUSTED;
   Sight sight;
@@ -185,33 +185,40 @@ void Trace::extended(Nanos ttl, Nanos elapsed) noexcept {
   sight.ttl = ttl;
   quietly([&] {
     log(LIBLOCK_ENTRY_EXTENDED, sight);
-    if (auto one = told(LIBLOCK_EVENT_EXTENDED); one != nullptr) {
-      one->event.ttl_ms = shown_ms(ttl);
-      one->event.elapsed_us = us_of(elapsed);
-      one->event.hold_us = us_of(hold_time());
-      emit(std::move(one));
-    }
+    auto one = told(LIBLOCK_EVENT_EXTENDED);
+    if (one == nullptr) return;
+    one->event.ttl_ms = shown_ms(ttl);
+    one->event.elapsed_us = us_of(elapsed);
+    one->event.hold_us = us_of(clock_.now() - obtained_at_);
+    // A loss may come at any moment, and has the last word.
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::Held) emit(std::move(one));
   });
   flush();
 }
 
-// True: it is the caller who tells the end; the call that brought it has taken so long.
-bool Trace::end(State from, Nanos elapsed) {
+// True: it is the caller who tells the end.
+bool Trace::end(State from) {
   const std::lock_guard lock(mutex_);
   if (state_ != from) return false;
   state_ = State::Over;
-  ended_at_ = clock_.now() - elapsed;
   return true;
 }
 
-Nanos Trace::hold_time() const { return (ended_at_ != 0 ? ended_at_ : clock_.now()) - obtained_at_; }
-
-void Trace::emit_end(int32_t kind, Status status, Nanos elapsed) {
-  if (auto one = told(kind, status); one != nullptr) {
-    one->event.hold_us = us_of(hold_time());
+// elapsed: what the call that ended it took; -1: there was none.
+void Trace::tell_end(int32_t entry, int32_t kind, Status status, Nanos elapsed) {
+  Sight sight;
+  sight.status = status;
+  sight.hold = clock_.now() - obtained_at_ - std::max<Nanos>(0, elapsed);
+  if (wants_.histograms) instruments_->hold_times.record(sight.hold);
+  quietly([&] {
+    log(entry, sight);
+    auto one = told(kind, status);
+    if (one == nullptr) return;
+    one->event.hold_us = us_of(sight.hold);
     if (elapsed >= 0) one->event.elapsed_us = us_of(elapsed);
     emit(std::move(one));
-  }
+  });
 }
 
 void Trace::released(Status status, Nanos elapsed) noexcept {
@@ -219,27 +226,17 @@ void Trace::released(Status status, Nanos elapsed) noexcept {
     lost();
     return flush();
   }
-  if (!end(State::Held, elapsed)) return;
-  if (wants_.histograms) instruments_->hold_times.record(hold_time());
-  Sight sight;
-  sight.status = status;
-  quietly([&] {
-    log(LIBLOCK_ENTRY_RELEASED, sight);
-    const bool series = keys_.size() > 1;
-    emit_end(series ? LIBLOCK_EVENT_SERIES_HOLD_AND_RELEASE : LIBLOCK_EVENT_HOLD_AND_RELEASE, status,
-             elapsed);
-  });
+  if (!end(State::Held)) return;
+  const bool series = keys_.size() > 1;
+  tell_end(LIBLOCK_ENTRY_RELEASED,
+           series ? LIBLOCK_EVENT_SERIES_HOLD_AND_RELEASE : LIBLOCK_EVENT_HOLD_AND_RELEASE, status, elapsed);
   flush();
 }
 
 void Trace::lost() noexcept {
-  if (!end(State::Held, 0)) return;
+  if (!end(State::Held)) return;
   const std::shared_ptr<Trace> forgotten = instruments_->take(lock_);
-  if (wants_.histograms) instruments_->hold_times.record(hold_time());
-  quietly([&] {
-    log(LIBLOCK_ENTRY_LOST);
-    emit_end(LIBLOCK_EVENT_LOST, Status::LOST, -1);
-  });
+  tell_end(LIBLOCK_ENTRY_LOST, LIBLOCK_EVENT_LOST, Status::LOST, -1);
 }
 
 bool Trace::put_notice(const liblock_completion &completion) {

@@ -39,6 +39,7 @@ struct Sight {
   uint32_t hold_count = 0;
   uint64_t count = 0;  // of what the entry counts
   Nanos ttl = -1;      // a new one
+  Nanos hold = -1;     // how long it was held
   Status status = Status::OK;
 };
 
@@ -91,12 +92,11 @@ class Trace final : public CompletionSink, public std::enable_shared_from_this<T
 
   std::unique_ptr<Told> told(int32_t kind, Status status = Status::OK);
   void emit(std::unique_ptr<Told> told);
-  void emit_end(int32_t kind, Status status, Nanos elapsed);
+  void tell_end(int32_t entry, int32_t kind, Status status, Nanos elapsed);
   void log(int32_t entry, const Sight &sight = {});
   void write(const Later &later);
   void lost() noexcept;
-  bool end(State from, Nanos elapsed);
-  Nanos hold_time() const;
+  bool end(State from);
 
   const std::shared_ptr<Instruments> instruments_;
   const Wants wants_;
@@ -124,7 +124,6 @@ class Trace final : public CompletionSink, public std::enable_shared_from_this<T
   Nanos obtained_at_ = 0;
   int64_t obtained_at_us_ = -1;
   uint32_t hold_count_ = 0;
-  Nanos ended_at_ = 0;  // constant once it is Over, and told by who made it so
 
   std::atomic<bool> telling_{false};
   std::shared_ptr<Trace> kept_;  // of who linked it

@@ -46,7 +46,6 @@ struct Trace::Later {
   Handle lock = 0;
   uint64_t token = 0;
   Nanos acquire = 0;
-  Nanos hold = -1;
   Nanos ttl = kNever;
   Later *next = nullptr;
 };
@@ -64,7 +63,6 @@ void Trace::log(int32_t entry, const Sight &sight) {
   later->token = sight.token != 0 ? sight.token : token_;
   later->acquire = lock_ != 0 ? acquire_ : clock_.now() - began_at_;
   later->ttl = sight.ttl >= 0 ? sight.ttl : ttl_;
-  if (lock_ != 0) later->hold = hold_time();
   const std::lock_guard lock(mutex_);
   *later_tail_ = later.release();
   later_tail_ = &(*later_tail_)->next;
@@ -84,7 +82,7 @@ void Trace::write(const Later &later) {
   fields.text("owner", owner_id_);
   const auto has = [&kind](uint32_t bit) { return (kind.fields & bit) != 0; };
   if (has(log_field::kAcquire)) fields.number("acquire_us", us_of(later.acquire));
-  if (has(log_field::kHold)) fields.number("hold_us", us_of(later.hold));
+  if (has(log_field::kHold)) fields.number("hold_us", us_of(seen.hold));
   if (has(log_field::kLock)) {
     fields.number("lock", static_cast<int64_t>(later.lock));
     fields.number("token", static_cast<int64_t>(later.token));
