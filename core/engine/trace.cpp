@@ -113,6 +113,30 @@ void Trace::deadlock_found(const Sight &sight) noexcept {
   });
 }
 
+void Trace::tell_attempt(Trace *trace, int32_t entry, const Sight &sight) noexcept {
+  if (trace == nullptr || !trace->logs_attempts()) return;
+  trace->attempt(entry, sight);
+  trace->flush();
+}
+
+void Trace::tell_requeued(Trace *trace, const Sight &sight) noexcept {
+  if (trace == nullptr) return;
+  trace->requeued(sight);
+  trace->flush();
+}
+
+void Trace::tell_handed_off(Trace *trace, const Sight &sight) noexcept {
+  if (trace == nullptr) return;
+  trace->handed_off(sight);
+  trace->flush();
+}
+
+void Trace::tell_deadlock(Trace *trace, const Sight &sight) noexcept {
+  if (trace == nullptr) return;
+  trace->deadlock_found(sight);
+  trace->flush();
+}
+
 void Trace::begun() noexcept {
   quietly([&] {
     log(LIBLOCK_ENTRY_ACQUIRE_STARTED);

@@ -9,7 +9,8 @@
 //   Over      everything                     -
 //
 // What an engine tells may be told under its locks: events are linked in their order, entries of the log are kept.
-// Afterwards, with no lock held, it must see to flush(): in the local table by Deferred::tell().
+// Afterwards, with no lock held, it must see to flush(): in the local table by Deferred::tell(). An engine without
+// locks, as one on a loop's thread, calls the tell_… functions.
 #pragma once
 
 #include <memory>
@@ -70,6 +71,12 @@ class Trace final : public CompletionSink, public std::enable_shared_from_this<T
   void deadlock_found(const Sight &sight) noexcept;  // count: owners of the cycle
   // With no lock held: what was told is on its way.
   void flush() noexcept;
+
+  // The same for an engine that holds no lock when it tells; trace is that of the parameters, or nullptr.
+  static void tell_attempt(Trace *trace, int32_t entry, const Sight &sight = {}) noexcept;
+  static void tell_requeued(Trace *trace, const Sight &sight) noexcept;
+  static void tell_handed_off(Trace *trace, const Sight &sight) noexcept;
+  static void tell_deadlock(Trace *trace, const Sight &sight) noexcept;
 
   // Of the context, with no lock held.
   void begun() noexcept;
