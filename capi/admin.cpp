@@ -73,6 +73,7 @@ liblock_status liblock_stats_get(liblock_context *context, liblock_stats *stats)
     liblock_stats now{};
     context->rep->engine().stats(now);
     now.dropped_notices = context->rep->dropped_notices();
+    now.dropped_events = context->rep->instruments().events().dropped();
     init_struct(stats, stats->struct_size, now);
     return Status::OK;
   });

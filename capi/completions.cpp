@@ -62,7 +62,7 @@ void liblock_completions_free(liblock_completions *completions) {
   const liblock_status status = guarded([&] {
     completions->rep->abandon([&](const liblock_completion &unread) {
       if (unread.kind != LIBLOCK_KIND_ACQUIRE || unread.status != LIBLOCK_OK) return;
-      const Status released = completions->context->engine().release(unread.lock);
+      const Status released = completions->context->release(unread.lock);
       static_cast<void>(released);
     });
     return Status::OK;

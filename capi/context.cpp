@@ -59,16 +59,6 @@ liblock_status liblock_ping(liblock_context *context, liblock_result *result) {
   });
 }
 
-liblock_status liblock_set_events(liblock_context *context, uint64_t mask, liblock_event_callback callback,
-                                  void *user_data) {
-  return guarded([&] {
-    if (const Status status = usable(context); status != Status::OK) return status;
-    if (Events *events = context->rep->engine().events(); events != nullptr)
-      events->set(mask, callback, user_data);
-    return Status::OK;
-  });
-}
-
 liblock_status liblock_instance_id(liblock_context *context, char *buffer, size_t size, size_t *needed) {
   const Status status = usable(context);
   return status != Status::OK ? raw(status)

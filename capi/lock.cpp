@@ -43,8 +43,7 @@ liblock_status liblock_release(liblock_context *context, liblock_lock lock, libl
     const Status open = usable(context);
     if (open != Status::OK) return open;
     const bool has_server = context->rep->options().kind.has_server;
-    return has_server ? release_on_server(*context->rep, lock, message)
-                      : context->rep->engine().release(lock);
+    return has_server ? release_on_server(*context->rep, lock, message) : context->rep->release(lock);
   });
   if (result != nullptr) {
     Outcome outcome;

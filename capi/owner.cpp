@@ -31,7 +31,7 @@ liblock_status liblock_owner_close(liblock_owner *owner) {
     if (context.state() != Status::OK) return Status::OK;
     // Where nobody may wait it still happens, a moment later.
     if (context.may_block() != Status::OK) {
-      context.engine().close_owner(owner->rep);
+      context.close_owner(owner->rep);
       return Status::OK;
     }
     WaitedAsk ask(Ask::What::CloseOwner);

@@ -43,6 +43,14 @@ const char *why_not_accepted(std::span<const Bytes> keys) {
              : "prefix and key together must not begin with \"ll1:\", which is for liblock's own records";
 }
 
+void tell_end(Trace &trace, Status status, const Grant &grant) {
+  if (status == Status::OK) {
+    trace.obtained(grant);
+  } else {
+    trace.failed(status, grant);
+  }
+}
+
 void single_attempt(AcquireParams &params) {
   params.wait = 0;
   params.retry.retries_max = 0;
@@ -76,6 +84,7 @@ class ContextRequest final : public PendingCall, public Notice {
     Engine &engine = context_.engine();
     status_ = grant.status == Status::OK ? undo_if_late(engine, grant, params_->min_remaining) : grant.status;
     set_over();
+    if (Trace *trace = params_->trace; trace != nullptr) tell_end(*trace, status_, grant);
     // A hand-off needs the time for nothing else, and the coarse clock costs a tenth.
     const Nanos ended_at = status_ == Status::OK ? engine.clock().coarse() : engine.clock().now();
     waited_ = std::max<Nanos>(0, ended_at - began_at_);
@@ -90,7 +99,7 @@ class ContextRequest final : public PendingCall, public Notice {
     const liblock_completion end = completion();
     delivered();
     if (!queue->put_reserved(end) && end.status == LIBLOCK_OK) {
-      const Status released = engine.release(end.lock);  // nobody will ever read of it
+      const Status released = context_.release(end.lock);  // nobody will ever read of it
       static_cast<void>(released);
     }
   }
@@ -210,11 +219,14 @@ Outcome Context::acquire(std::span<const Bytes> keys, const liblock_acquire_opti
     return outcome;
   }
   params.threads_waiting = &waiting_;
-  outcome.grant = engine_->acquire(owner != nullptr ? *owner : engine_->unnamed_owner(), keys, params);
+  Owner &holder = owner != nullptr ? *owner : engine_->unnamed_owner();
+  Trace *const trace = begin_trace(keys, holder, params);
+  outcome.grant = engine_->acquire(holder, keys, params);
   outcome.status = outcome.grant.status;
   outcome.waited = outcome.grant.waited;
   if (outcome.status == Status::OK)
     outcome.status = undo_if_late(*engine_, outcome.grant, params.min_remaining);
+  if (trace != nullptr) tell_end(*trace, outcome.status, outcome.grant);
   if (outcome.status != Status::OK) {
     outcome.grant.handle = outcome.grant.token = 0;
     outcome.message = engine_->explain(outcome.status);
@@ -231,13 +243,19 @@ Outcome Context::adopt(Bytes exported, const liblock_acquire_options *options) {
   if (outcome.status != Status::OK) return outcome;
   question.text = exported;
   question.params = &params;
+  const Owner &holder = question.owner != nullptr ? *question.owner : engine_->unnamed_owner();
+  Trace *const trace = begin_trace({}, holder, params);
   outcome.status = ask(question, false, outcome);
-  if (outcome.status != Status::OK) return outcome;
+  if (outcome.status != Status::OK) {
+    if (trace != nullptr) trace->failed(outcome.status, outcome.grant);
+    return outcome;
+  }
   outcome.grant.handle = question.lock;
   outcome.grant.token = question.view.token;
   outcome.grant.hold_count = question.view.hold_count;
   if (question.view.deadline != kNever)
     outcome.grant.remaining = std::max<Nanos>(0, question.view.deadline - engine_->clock().now());
+  if (trace != nullptr) trace->obtained(outcome.grant);
   return outcome;
 }
 
@@ -255,8 +273,12 @@ Status Context::submit(std::span<const Bytes> keys, const liblock_acquire_option
   }
   Owner &holder = owner != nullptr ? *owner : engine_->unnamed_owner();
   Status refused = Status::NO_MEMORY;
+  Trace *const trace = begin_trace(keys, holder, params);
+  const std::shared_ptr<CompletionSink> kept = trace != nullptr ? params.losses : nullptr;
   try {
-    const AcquireParams *shared = shared_params_.of(options != nullptr ? *options : kAcquireDefaults, params);
+    const AcquireParams *shared =
+        trace != nullptr ? nullptr
+                         : shared_params_.of(options != nullptr ? *options : kAcquireDefaults, params);
     void *memory = requests_.take_memory(sizeof(ContextRequest), shared_from_this());
     auto *call = new (memory)
         ContextRequest(*this, owner, callback, user_data, completions, shared, std::move(params));
@@ -266,6 +288,7 @@ Status Context::submit(std::span<const Bytes> keys, const liblock_acquire_option
   } catch (const std::bad_alloc &) {
     // Nothing has begun.
   }
+  if (trace != nullptr) trace->failed(refused, {});
   if (completions != nullptr) completions->unreserve();
   return refused;
 }

@@ -46,6 +46,7 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
 
   void ended() override {
     set_over();
+    context_->tell(*this, 0, context_->engine().clock().now() - began_at_);
     if (end_.completions != nullptr) {
       const liblock_completion told = completion();
       forget_id();  // it counts no longer when its end can be read

@@ -110,6 +110,7 @@ Status Context::open_local(const char *url, const liblock_context_options *optio
   Context *self = context.get();
   context->engine_ = std::make_unique<LocalEngine>(std::move(opened.table), context->instance_id_, self,
                                                    [self] { return self->runtime(); });
+  context->make_instruments();
   register_context(self);
   return Status::OK;
 }
@@ -132,6 +133,7 @@ Status Context::open_server(const char *url, const liblock_context_options *opti
   context = make(std::move(read));
   Context *self = context.get();
   context->engine_ = std::make_unique<RedisEngine>(context->runtime(), instance, context->instance_id_, self);
+  context->make_instruments();
   register_context(self);
   return Status::OK;
 }
@@ -164,10 +166,12 @@ void Context::stop_waiting() {
 
 // Ends waits and holds; afterwards threads that waited are on their way out.
 void Context::end_everything() {
+  if (traced_.load()) tell_closing();
   engine_->close(options_.leave_on_close, [self = shared_from_this()] { self->engine_closed(); });
 }
 
 void Context::engine_closed() {
+  instruments_->stop();  // before the last callback is posted
   Notice *after;
   {
     const std::lock_guard lock(mutex_);
@@ -199,9 +203,11 @@ Status Context::ask(WaitedAsk &ask, bool waits, Outcome &outcome) {
   }
   const Waiting waiting(*this);
   const Nanos began_at = engine_->clock().now();
+  const uint64_t number = ask.number;  // an engine may use it
   engine_->start(ask);
   ask.parking.park();
   outcome.waited = engine_->clock().now() - began_at;
+  tell(ask, number, outcome.waited);
   outcome.message = ask.message.empty() ? engine_->explain(ask.status) : ask.message;
   return ask.status;
 }

@@ -19,6 +19,7 @@
 #include "context/request_table.hpp"
 #include "context/shared_params.hpp"
 #include "engine/engine.hpp"
+#include "engine/instruments.hpp"
 #include "runtime/loop_runtime.hpp"
 
 namespace liblock {
@@ -76,6 +77,21 @@ class Context : public std::enable_shared_from_this<Context> {
   Status cancel(liblock_request request);
   Outcome adopt(Bytes exported, const liblock_acquire_options *options);
 
+  // Gives a lock back without waiting for a server.
+  Status release(Handle lock) {
+    const bool is_told_about = handle::is_compound(lock) && traced_.load(std::memory_order_relaxed);
+    return is_told_about ? release_traced(lock) : engine_->release(lock);
+  }
+  void close_owner(const std::shared_ptr<Owner> &owner);
+
+  // instrumenting.cpp
+  void set_events(uint64_t mask, liblock_event_callback callback, void *user_data);
+  void set_log(int32_t level, liblock_log_callback callback, void *user_data);
+  void set_instruments(const InstrumentOptions &options);
+  Instruments &instruments() { return *instruments_; }
+  // The end of an ask that has taken so long; number: as it was asked.
+  void tell(const Ask &ask, uint64_t number, Nanos elapsed);
+
   std::shared_ptr<Owner> thread_owner();
   std::shared_ptr<Runtime> runtime();
   RequestTable &requests() { return requests_; }
@@ -106,6 +122,18 @@ class Context : public std::enable_shared_from_this<Context> {
   static std::shared_ptr<Context> make(ContextOptions options);
   static Status open_local(const char *url, const liblock_context_options *options,
                            std::shared_ptr<Context> &context, bool &fresh, std::string &message);
+  void make_instruments();
+  void listening_changed();
+  // nullptr: not told about. Else the parameters keep it.
+  Trace *begin_trace(std::span<const Bytes> keys, const Owner &owner, AcquireParams &params) {
+    return instrumented_.load(std::memory_order_relaxed) ? make_trace(keys, owner, params) : nullptr;
+  }
+  Trace *make_trace(std::span<const Bytes> keys, const Owner &owner, AcquireParams &params);
+  Status release_traced(Handle lock);
+  void tell_release(Handle lock, Status status, Nanos elapsed);
+  void tell_keys_released(const Owner &owner, Nanos elapsed);
+  void tell_owner_closed(const Owner &owner, Nanos elapsed);
+  void tell_closing();
   static Status open_server(const char *url, const liblock_context_options *options,
                             std::shared_ptr<Context> &context, std::string &message);
   friend class ContextRequest;
@@ -122,7 +150,10 @@ class Context : public std::enable_shared_from_this<Context> {
   Random random_;
   const std::string instance_id_;
   std::atomic<State> state_{State::Open};
+  std::atomic<bool> instrumented_{false};  // acquires may be told about
+  std::atomic<bool> traced_{false};        // some were
   std::unique_ptr<Engine> engine_;
+  std::shared_ptr<Instruments> instruments_;  // the engine's, or our own
   RequestTable requests_;
   SharedParams shared_params_;
   std::shared_ptr<LoopRuntime> loop_;  // the caller's loop, else null
@@ -139,6 +170,7 @@ class Context : public std::enable_shared_from_this<Context> {
 // ttl is set. UNSUPPORTED: something is unusual or wrong, and the long way finds out what.
 inline Status Context::read_usual(const liblock_acquire_options *options, bool try_once, Nanos &ttl) const {
   if (state_.load(std::memory_order_acquire) != State::Open) return Status::UNSUPPORTED;
+  if (instrumented_.load(std::memory_order_relaxed)) return Status::UNSUPPORTED;
   const liblock_acquire_options &o = options == nullptr ? kAcquireDefaults : *options;
   if (options != nullptr) {
     const bool usual = o.struct_size == sizeof o && differs_in_waiting_only(o, kAcquireDefaults) &&

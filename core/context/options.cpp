@@ -55,7 +55,7 @@ void visit_ranges(const liblock_acquire_options &o, Visit visit) {
   visit({"value_size", static_cast<int64_t>(o.value_size), 0, kSizeMax, false});
   visit({"replicas", o.replicas, 0, 64, false});
   visit({"replicas_timeout_ms", o.replicas_timeout_ms, 1, 60'000, true});
-  visit({"reserved", o.reserved, 0, 0, false});
+  visit({"instrument", o.instrument, 0, 7, false});
   visit({"metadata_count", static_cast<int64_t>(o.metadata_count), 0, kMetadataMax, false});
 }
 
@@ -195,6 +195,31 @@ Status read_context_options(const liblock_context_options *given, const ContextK
   return Status::OK;
 }
 
+Status read_instrument_options(const liblock_instrument_options *given, InstrumentOptions &options) {
+  liblock_instrument_options o = default_instrument_options();
+  if (given != nullptr) {
+    if (const Status status = read_struct(given, o); status != Status::OK) return status;
+  }
+  const Range ranges[] = {
+      {"events_percent", o.events_percent, 0, 100, false}, {"log_percent", o.log_percent, 0, 100, false},
+      {"events_max", o.events_max, 1, 1'048'576, true},    {"log_attempts", o.log_attempts, 0, 1, false},
+      {"histograms", o.histograms, 0, 1, false},
+  };
+  for (const Range &range : ranges) {
+    if (!range.holds()) return Status::INVALID_ARGUMENT;
+  }
+  options.events_percent = o.events_percent;
+  options.log_percent = o.log_percent;
+  options.events_sampler = o.events_sampler;
+  options.events_sampler_user_data = o.events_sampler_user_data;
+  options.log_sampler = o.log_sampler;
+  options.log_sampler_user_data = o.log_sampler_user_data;
+  options.events_max = static_cast<size_t>(or_default(o.events_max, EventQueue::kMaxUsual));
+  options.log_attempts = o.log_attempts == 1;
+  options.histograms = o.histograms == 1;
+  return Status::OK;
+}
+
 Status check_acquire_options(const liblock_acquire_options &o, const ContextOptions &context) {
   if (o.mode != LIBLOCK_MODE_EXCLUSIVE) return Status::UNSUPPORTED;
   if (o.replicas > 0 && !context.kind.has_server) return Status::UNSUPPORTED;
@@ -261,6 +286,8 @@ AcquireParams acquire_params(const liblock_acquire_options &o, const ContextOpti
   p.metadata = {o.metadata, o.metadata_count};
   p.on_lost = o.on_lost;
   p.on_lost_user_data = o.on_lost_user_data;
+  p.event_tag = o.event_tag;
+  p.instrument = o.instrument;
   return p;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/acquire_params.hpp"
+#include "engine/instruments.hpp"
 #include "local/table_options.hpp"
 
 namespace liblock {
@@ -23,6 +24,16 @@ constexpr liblock_acquire_options default_acquire_options() {
   return o;
 }
 inline constexpr liblock_acquire_options kAcquireDefaults = default_acquire_options();
+
+constexpr liblock_instrument_options default_instrument_options() {
+  liblock_instrument_options o{};
+  o.struct_size = sizeof o;
+  o.events_percent = o.log_percent = 100;
+  o.events_max = LIBLOCK_DEFAULT;
+  return o;
+}
+// nullptr: all defaults.
+Status read_instrument_options(const liblock_instrument_options *given, InstrumentOptions &options);
 
 // What the same option means in different kinds of contexts.
 struct ContextKind {

@@ -24,7 +24,7 @@ struct ThreadOwners {
   ~ThreadOwners() {
     for (ThreadOwner &t : all) {
       const std::shared_ptr<Context> context = t.context.lock();
-      if (context != nullptr && context->state() == Status::OK) context->engine().close_owner(t.owner);
+      if (context != nullptr && context->state() == Status::OK) context->close_owner(t.owner);
     }
   }
 };

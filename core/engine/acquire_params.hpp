@@ -23,6 +23,7 @@ class CompletionSink {
 };
 
 class Runtime;
+class Trace;
 
 struct AcquireParams {
   Nanos ttl = kNever;   // kNever: no expiry
@@ -45,6 +46,10 @@ struct AcquireParams {
   void *on_lost_user_data = nullptr;
   std::shared_ptr<CompletionSink> losses;  // where a loss is reported besides on_lost
   std::shared_ptr<Runtime> runtime;        // set when there is something to renew or to report
+
+  uint64_t event_tag = 0;
+  int32_t instrument = 0;  // LIBLOCK_INSTRUMENT_…
+  Trace *trace = nullptr;  // set where this acquire is told about; `losses` keeps it
 
   // Threads of this context that wait in the engine; counted before a waiter can be seen by others.
   std::atomic<uint64_t> *threads_waiting = nullptr;

@@ -138,7 +138,11 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
   const AcquireParams &params = *waiter.params;
   LocalOwner &owner = *record.owner;
   Nanos now = 0;  // read where a lease asks for it
+  uint64_t overdue = 0;
+  const bool is_traced = params.trace != nullptr && params.trace->logs_attempts();
+  if (is_traced) trace_step(waiter, LIBLOCK_ENTRY_ATTEMPT_STARTED, waiter.attempts.load(), deferred);
   ShardLocks locks(*this, record);
+  if (is_traced) trace_step(waiter, LIBLOCK_ENTRY_ATTEMPT_READY, 0, deferred);
   // Not only the gates of its own shards: who was queued at a free key because another of its shards is shut
   // already must not make this one wait behind him for a key that nobody will hand on.
   const bool gated = global_.gating.load();
@@ -154,6 +158,7 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
       if (now == 0) now = clock_.now();
       if (end_if_overdue(shard, ref.index, now, deferred)) {
         ++shard.counters.taken_over;
+        ++overdue;
         waiter.grant.flags |= LIBLOCK_RESULT_TOOK_OVER;
         ref.index = shard.find(ref.hash, ref.key);
       }
@@ -167,9 +172,13 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
   }
   if (owner.closed.load(std::memory_order_relaxed)) failed = Status::CLOSED;
   if (record.lost.load()) failed = Status::DEQUEUED;
+  if (is_traced) trace_step(waiter, LIBLOCK_ENTRY_ATTEMPT_OVERDUE_REMOVED, overdue, deferred);
   if (failed == Status::OK && busy == record.key_count) {
+    if (is_traced) trace_step(waiter, LIBLOCK_ENTRY_ATTEMPT_FREE, 0, deferred);
     if (!take_all(record, waiter, deferred)) failed = Status::LIMIT;
   } else if (failed == Status::OK && params.tries_once()) {
+    const KeyRef &ref = record.refs[busy];
+    if (is_traced) trace_busy(waiter, shards_[ref.shard], ref.index, deferred);
     failed = Status::BUSY;
   } else if (failed == Status::OK) {
     failed = queue_for(record, busy, waiter, deferred);
@@ -196,7 +205,12 @@ Status LockTable::queue_for(Record &record, uint32_t busy, Waiter &waiter, Defer
   waiter.wanted = &ref;
   ref.index = index;
   const Status queued = enqueue(waiter, shard, index, deferred);
-  if (queued != Status::OK) drop_idle_entry(shard, index);
+  if (queued != Status::OK) {
+    drop_idle_entry(shard, index);
+  } else if (waiter.params->trace != nullptr && waiter.params->trace->logs_attempts()) {
+    trace_queue(waiter, shard, index, LIBLOCK_ENTRY_ATTEMPT_QUEUED, deferred);
+    trace_busy(waiter, shard, index, deferred);
+  }
   return queued;
 }
 

@@ -131,6 +131,7 @@ bool LockTable::break_cycle(const WaitEdges &cycle, const Waiter &searcher, Defe
     if (youngest && (victim == nullptr || waiter->serial > victim->serial)) victim = waiter;
   }
   if (stands) counters_.deadlocks.fetch_add(1, std::memory_order_relaxed);
+  if (stands && searcher.params->trace != nullptr) trace_deadlock(searcher, cycle.size(), deferred);
   if (!stands || searcher.params->on_deadlock == LIBLOCK_ON_DEADLOCK_REPORT_ONLY) {
     unlock_shards();
     return stands;

@@ -16,7 +16,10 @@ void Deferred::nudge(LocalRequest *request) {
 void Deferred::run() {
   for (;;) {
     while (wake_count_ > 0) futex_wake(wakes_[--wake_count_], 1);
-    if (LocalRequest *request = nudged_; request != nullptr) {
+    if (Trace *trace = told_; trace != nullptr) {
+      told_ = trace->next_told;
+      trace->end_telling();
+    } else if (LocalRequest *request = nudged_; request != nullptr) {
       nudged_ = request->next_nudged;
       request->nudge_pending.store(false);
       request->arm(table_.clock().now());

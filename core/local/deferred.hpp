@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What must happen because of a change, but not under the locks under which the change was made: waking
 // threads, ending requests, reaping lost records, going on with requests that were handed one of several
-// keys. Collected while locks are held, run by the same thread after it let go of all of them. Never
-// allocates.
+// keys, telling instrumentation. Collected while locks are held, run by the same thread after it let go of
+// all of them. Never allocates.
 #pragma once
 
 #include "base/futex.hpp"
+#include "engine/trace.hpp"
 #include "local/local_request.hpp"
 #include "local/record.hpp"
 
@@ -39,6 +40,12 @@ class Deferred {
     lost_ = record;
   }
   void global_may_be_ready() { global_ready_ = true; }
+  // It was told something under a lock.
+  void tell(Trace &trace) {
+    if (!trace.begin_telling()) return;
+    trace.next_told = told_;
+    told_ = &trace;
+  }
 
   // With no lock of the table held.
   void run();
@@ -53,6 +60,7 @@ class Deferred {
   LocalRequest **driven_tail_ = &driven_;
   LocalRequest *nudged_ = nullptr;
   Record *lost_ = nullptr;
+  Trace *told_ = nullptr;
   bool global_ready_ = false;
 };
 

@@ -107,6 +107,7 @@ void LockTable::attempt_global(Waiter &waiter, Deferred &deferred) {
     shards_[0].assign_handle(*waiter.record);
   }
   const bool idle = global_.handles.empty() && global_.pending == nullptr;
+  if (params.trace != nullptr) trace_global(waiter, idle, deferred);
   if (!idle && params.tries_once()) return finish(waiter, Status::BUSY, deferred);
   if (waiters_.fetch_add(1) >= static_cast<uint64_t>(options_.waiters_max) && !params.tries_once()) {
     waiters_.fetch_sub(1);
@@ -170,6 +171,8 @@ void LockTable::grant_global(Waiter &waiter, Deferred &deferred) {
     const std::lock_guard lock(shards_[0].mutex);
     complete_record(record, waiter, false, token, deadline);
   }
+  const bool waited = (waiter.grant.flags & LIBLOCK_RESULT_WAITED) != 0;
+  if (waited && waiter.params->trace != nullptr) trace_global_hand_off(waiter, token, deferred);
   finish(waiter, Status::OK, deferred);
 }
 

@@ -200,6 +200,7 @@ void LockTable::hand_to(Shard &shard, uint32_t index, Waiter &waiter, Deferred &
   if (Entry &entry = shard.entry(index); record == nullptr && entry.queue != nullptr) {
     end_watches(*entry.queue, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);
   }
+  if (params.trace != nullptr) trace_hand_off(waiter, shard, index, token, deferred);
   finish(waiter, Status::OK, deferred);
 }
 

@@ -7,6 +7,7 @@
 //   watching.cpp     waits for a change of a lock     leases.cpp    queries, extend, renewal, sweep
 //   global_lock.cpp  the lock that excludes all       deadlock.cpp  search over waits-for edges
 //   admin.cpp        taking away, closing owners      views.cpp     inspect, list, statistics
+//   tracing.cpp      what instrumentation is told
 //
 // Lock order: LocalOwner::mutex < global_.mutex < Shard::mutex (ascending number) < leaves. No user code runs
 // under any.
@@ -266,6 +267,17 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
 
   // views.cpp
   std::unique_ptr<KeyInfo> describe(Shard &shard, uint32_t index, bool with_waiters, Nanos now);
+
+  // tracing.cpp; where the waiter has a trace
+  void trace_step(const Waiter &waiter, int32_t entry, uint64_t count, Deferred &deferred);
+  void trace_queue(const Waiter &waiter, Shard &shard, uint32_t index, int32_t entry, Deferred &deferred);
+  void trace_busy(const Waiter &waiter, Shard &shard, uint32_t index, Deferred &deferred);
+  void trace_retry(const Waiter &waiter, Deferred &deferred);
+  void trace_hand_off(const Waiter &waiter, Shard &shard, uint32_t index, uint64_t token, Deferred &deferred);
+  void trace_global(const Waiter &waiter, bool idle, Deferred &deferred);
+  void trace_global_hand_off(const Waiter &waiter, uint64_t token, Deferred &deferred);
+  void trace_requeue(const Waiter &waiter, const WaitQueue &queue, Deferred &deferred);
+  void trace_deadlock(const Waiter &waiter, size_t owners, Deferred &deferred);
 
   // deadlock.cpp
   void edges_of_wait(const Waiter &waiter, WaitEdges &edges);

@@ -304,7 +304,9 @@ Nanos LockTable::tend(Waiter &waiter, Nanos now, Deferred &deferred) {
   const auto step =
       refused ? RetryCount::Step::Refused
               : waiter.retries.advance(waiter.params->retry, random_, std::min(now, waiter.wait_until));
-  waiter.attempts.store(waiter.retries.attempts(), std::memory_order_relaxed);
+  const uint32_t attempts = waiter.retries.attempts();
+  const bool is_retry = waiter.attempts.exchange(attempts, std::memory_order_relaxed) != attempts;
+  if (is_retry && waiter.params->trace != nullptr) trace_retry(waiter, deferred);
   if (step != RetryCount::Step::Wait || now >= waiter.wait_until) {
     const Status end = step == RetryCount::Step::Refused     ? Status::INVALID_ARGUMENT
                        : step == RetryCount::Step::Exhausted ? Status::RETRIES_EXHAUSTED
@@ -357,6 +359,7 @@ Nanos LockTable::tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferr
       queue.requeue(waiter, now);
       waiter.requeue_at = now + waiter.params->queue_ttl;
       nudge_head(shard, index, deferred);
+      if (waiter.params->trace != nullptr) trace_requeue(waiter, queue, deferred);
     }
     next = waiter.requeue_at;
   }

@@ -40,6 +40,7 @@ typedef struct environment {
   liblock_completion completion;
   liblock_result result;
   liblock_stats stats;
+  liblock_histogram histogram;
   int64_t number;
   uint64_t token;
   uint32_t count;
@@ -50,6 +51,7 @@ typedef struct environment {
   liblock_acquire_options options;
   liblock_context_options context_options;
   liblock_list_options list_options;
+  liblock_instrument_options instruments;
   liblock_bytes keys[1025];
   liblock_metadata pairs[65];
   char large[5000];
@@ -67,6 +69,9 @@ typedef struct environment {
       (e->context_options = context_options(), e->context_options.field = (value), &e->context_options), \
       &e->new_context, NULL)
 #define ACQUIRE_WITH(field, value) liblock_acquire(e->context, KEY("k"), WITH(field, value), &e->lock, NULL)
+#define INSTRUMENTS(field, value)                                                                           \
+  (liblock_instrument_options_init(&e->instruments, sizeof e->instruments), e->instruments.field = (value), \
+   &e->instruments)
 #define BAD_RESULT (e->result = empty_result(), e->result.struct_size = 8, &e->result)
 #define BAD_KEYS(at, bytes, length) (e->keys[at] = (liblock_bytes){bytes, length}, e->keys)
 

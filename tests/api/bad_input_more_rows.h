@@ -78,6 +78,48 @@ ROW(stats_into_nothing, INVALID_ARGUMENT, liblock_stats_get(e->context, NULL))
 ROW(stats_of_size_0, INVALID_ARGUMENT, liblock_stats_get(e->context, (e->stats.struct_size = 0, &e->stats)))
 ROW(stats_of_a_closed_context, CLOSED, liblock_stats_get(e->closed, &e->stats))
 
+/* instrumentation */
+ROW(events_without_a_context, INVALID_ARGUMENT, liblock_set_events(NULL, 1, NULL, NULL))
+ROW(events_of_a_closed_context, CLOSED, liblock_set_events(e->closed, 1, NULL, NULL))
+ROW(log_without_a_context, INVALID_ARGUMENT, liblock_set_log(NULL, LIBLOCK_LOG_DEBUG, NULL, NULL))
+ROW(log_of_a_closed_context, CLOSED, liblock_set_log(e->closed, LIBLOCK_LOG_DEBUG, NULL, NULL))
+ROW(log_at_a_level_above_debug, INVALID_ARGUMENT, liblock_set_log(e->context, 5, NULL, NULL))
+ROW(log_at_a_negative_level, INVALID_ARGUMENT, liblock_set_log(e->context, -1, NULL, NULL))
+ROW(instruments_without_a_context, INVALID_ARGUMENT, liblock_set_instruments(NULL, NULL))
+ROW(instruments_of_a_closed_context, CLOSED, liblock_set_instruments(e->closed, NULL))
+ROW(instruments_of_size_0, INVALID_ARGUMENT, liblock_set_instruments(e->context, INSTRUMENTS(struct_size, 0)))
+ROW(instruments_with_events_percent_of_101, INVALID_ARGUMENT,
+    liblock_set_instruments(e->context, INSTRUMENTS(events_percent, 101)))
+ROW(instruments_with_events_percent_of_minus_1, INVALID_ARGUMENT,
+    liblock_set_instruments(e->context, INSTRUMENTS(events_percent, -1)))
+ROW(instruments_with_log_percent_of_101, INVALID_ARGUMENT,
+    liblock_set_instruments(e->context, INSTRUMENTS(log_percent, 101)))
+ROW(instruments_with_log_percent_of_minus_1, INVALID_ARGUMENT,
+    liblock_set_instruments(e->context, INSTRUMENTS(log_percent, -1)))
+ROW(instruments_with_events_max_of_0, INVALID_ARGUMENT,
+    liblock_set_instruments(e->context, INSTRUMENTS(events_max, 0)))
+ROW(instruments_with_too_large_an_events_max, INVALID_ARGUMENT,
+    liblock_set_instruments(e->context, INSTRUMENTS(events_max, 1048577)))
+ROW(instruments_with_log_attempts_of_2, INVALID_ARGUMENT,
+    liblock_set_instruments(e->context, INSTRUMENTS(log_attempts, 2)))
+ROW(instruments_with_histograms_of_2, INVALID_ARGUMENT,
+    liblock_set_instruments(e->context, INSTRUMENTS(histograms, 2)))
+ROW(acquire_with_an_unknown_instrument, INVALID_ARGUMENT,
+    liblock_acquire(e->context, KEY("k"), WITH(instrument, 8), &e->lock, NULL))
+ROW(histogram_without_a_context, INVALID_ARGUMENT,
+    liblock_histogram_get(NULL, LIBLOCK_HISTOGRAM_HOLD, &e->histogram))
+ROW(histogram_of_a_closed_context, CLOSED,
+    liblock_histogram_get(e->closed, LIBLOCK_HISTOGRAM_HOLD, &e->histogram))
+ROW(histogram_of_size_0, INVALID_ARGUMENT,
+    liblock_histogram_get(e->context, LIBLOCK_HISTOGRAM_HOLD, &e->histogram))
+ROW(histogram_of_what_is_none, INVALID_ARGUMENT,
+    liblock_histogram_get(e->context, 3,
+                          (liblock_histogram_init(&e->histogram, sizeof e->histogram), &e->histogram)))
+ROW(prometheus_without_a_context, INVALID_ARGUMENT, liblock_stats_prometheus(NULL, NULL, 0, NULL))
+ROW(prometheus_of_a_closed_context, CLOSED, liblock_stats_prometheus(e->closed, NULL, 0, NULL))
+ROW(prometheus_with_a_size_but_no_buffer, INVALID_ARGUMENT,
+    liblock_stats_prometheus(e->context, NULL, 9, NULL))
+
 /* completion queues */
 ROW(queue_without_a_context, INVALID_ARGUMENT, liblock_completions_open(NULL, 4, &e->new_queue, NULL))
 ROW(queue_in_a_closed_context, CLOSED, liblock_completions_open(e->closed, 4, &e->new_queue, NULL))

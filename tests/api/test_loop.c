@@ -19,6 +19,11 @@ struct looped {
   recorder *ends;
 };
 
+struct told {
+  pthread_t loop_thread;
+  int count, elsewhere;
+};
+
 static int open_looped(void **state) {
   struct looped *l = calloc(1, sizeof *l);
   liblock_context_options options;
@@ -81,6 +86,33 @@ static void no_thread_is_started_for_a_callers_loop(void **state) {
   assert_int_equal(recorder_at(l->ends, 1).completion.kind, LIBLOCK_KIND_LOST);
   assert_true(pthread_equal(recorder_at(l->ends, 1).thread, pthread_self()));
   assert_int_equal(list_threads().count, before);
+}
+
+static void note_thread(const liblock_event *event, void *user_data) {
+  struct told *told = user_data;
+  (void)event;
+  told->count++;
+  told->elsewhere += !pthread_equal(pthread_self(), told->loop_thread);
+}
+
+static void events_are_told_on_the_thread_of_the_loop_and_not_inside_the_call(void **state) {
+  struct looped *l = *state;
+  struct told told = {.loop_thread = pthread_self()};
+  assert_ok(liblock_set_events(l->context, ~UINT64_C(0), note_thread, &told));
+  request_key(l->context, l->ends, 0, "k", NULL);
+  assert_int_equal(told.count, 0);
+  assert_true(turn_until(l, 1));
+  worker *w = worker_acquires(l->context, "k", NULL);
+  await_waiters(l->context, 1);
+  assert_ok(liblock_release(l->context, recorder_at(l->ends, 0).completion.lock, NULL));
+  liblock_lock lock = 0;
+  assert_ok(worker_join(w, &lock, NULL));
+  assert_ok(liblock_release(l->context, lock, NULL));
+  const int64_t end = now_ms() + GENEROUS_MS;
+  while (told.count < 5 && now_ms() < end) uv_run(&l->loop, UV_RUN_NOWAIT);
+  assert_ok(liblock_set_events(l->context, 0, NULL, NULL));
+  assert_int_equal(told.count, 5); /* obtained, handed off, held, obtained, held */
+  assert_int_equal(told.elsewhere, 0);
 }
 
 static void deadlines_run_on_the_callers_loop(void **state) {
@@ -161,6 +193,7 @@ int main(void) {
       looped(callbacks_run_on_the_thread_of_the_loop),
       looped(a_callback_never_runs_inside_the_call_that_made_its_request),
       looped(no_thread_is_started_for_a_callers_loop),
+      looped(events_are_told_on_the_thread_of_the_loop_and_not_inside_the_call),
       looped(deadlines_run_on_the_callers_loop),
       looped(a_call_that_could_wait_answers_would_deadlock_on_the_thread_of_the_loop),
       looped(other_threads_may_wait_and_hand_over_to_the_loop),

@@ -198,25 +198,130 @@ typedef struct liblock_completion {
 
 typedef void (*liblock_callback)(const liblock_completion *completion, void *user_data);
 
-/* What liblock_set_events tells; the mask has bit n for kind n. */
+/* What liblock_set_events tells; the mask has bit n for kind n. docs/events.md says of each when it comes and what it
+ * carries. */
 enum {
-  LIBLOCK_EVENT_CONNECTED = 1,      /* a server answers */
-  LIBLOCK_EVENT_DISCONNECTED = 2,   /* it does not any more, or cannot be reached; status and message say why */
-  LIBLOCK_EVENT_SERVER_CHANGED = 3, /* another server answers: every lock is verified before it is renewed */
-  LIBLOCK_EVENT_DOUBT_ENDED = 4,    /* a release that was IN_DOUBT has come to its end; lock says which */
-  LIBLOCK_EVENT_MAY_EVICT = 5       /* the server's maxmemory-policy can evict locks; told once */
+  LIBLOCK_EVENT_CONNECTED = 1,                /* a server answers */
+  LIBLOCK_EVENT_DISCONNECTED = 2,             /* it does not any more, or cannot be reached; status, message: why */
+  LIBLOCK_EVENT_SERVER_CHANGED = 3,           /* another server answers: locks are verified before they are renewed */
+  LIBLOCK_EVENT_DOUBT_ENDED = 4,              /* a release that was IN_DOUBT has come to its end; lock says which */
+  LIBLOCK_EVENT_MAY_EVICT = 5,                /* the server's maxmemory-policy can evict locks; told once */
+  LIBLOCK_EVENT_OBTAINED = 6,                 /* a lock on one key, or the global lock, was granted or adopted */
+  LIBLOCK_EVENT_REENTERED = 7,                /* granted as a further handle of the owner's own hold */
+  LIBLOCK_EVENT_EXTENDED = 8,                 /* the lease was set anew by liblock_extend or REENTER_EXTEND */
+  LIBLOCK_EVENT_HOLD_AND_RELEASE = 9,         /* given back by its holder: how long it took to get, and was held */
+  LIBLOCK_EVENT_SERIES_OBTAINED = 10,         /* OBTAINED of a lock on several keys */
+  LIBLOCK_EVENT_SERIES_HOLD_AND_RELEASE = 11, /* HOLD_AND_RELEASE of a lock on several keys */
+  LIBLOCK_EVENT_LOST = 12,                    /* the lease ended, or the lock was taken away */
+  LIBLOCK_EVENT_REQUEUED = 13,                /* a waiter went to the end of the queue after its queue_ttl_ms */
+  LIBLOCK_EVENT_HANDED_OFF = 14,              /* a waiter was handed a key by its holder's release */
+  LIBLOCK_EVENT_DEADLOCK_FOUND = 15,          /* a wait closed a cycle of owners; count: how many */
+  LIBLOCK_EVENT_DEQUEUED = 16,                /* an administrator ended a wait */
+  LIBLOCK_EVENT_DEQUEUED_ON_LIMIT = 17,       /* an acquire ended as BUSY, TIMEOUT or RETRIES_EXHAUSTED; status */
+  LIBLOCK_EVENT_FAILED = 18,                  /* an acquire ended in any other way without a lock; status */
+  LIBLOCK_EVENT_FORCE_RELEASED = 19,          /* liblock_force_release took a key away */
+  LIBLOCK_EVENT_CLEARED = 20,                 /* liblock_clear; count: locks */
+  LIBLOCK_EVENT_OWNER_CLEARED = 21,           /* liblock_clear_owner; owner, count */
+  LIBLOCK_EVENT_INSTANCE_CLEARED = 22,        /* liblock_clear_instance; instance, count */
+  LIBLOCK_EVENT_DEAD_CLEARED = 23,            /* liblock_clear_dead; count */
+  LIBLOCK_EVENT_OWNER_CLOSED = 24             /* liblock_owner_close, or the owner's thread has ended; owner, count */
 };
 
+/* Times in us are microseconds; -1 stands for what is not known, or has no meaning in this kind of event. What is
+ * pointed at is borrowed until the callback returns. No field ever has a password, a value or metadata. */
 typedef struct liblock_event {
   size_t struct_size;
   int32_t kind; /* LIBLOCK_EVENT_… */
   liblock_status status;
   liblock_lock lock; /* 0 = none */
   uint64_t token;
-  const char *message; /* borrowed until the callback returns; never has a password */
+  const char *message;
+  uint64_t tag;              /* event_tag of the acquire */
+  int64_t at_us;             /* when it happened: wall clock, since 1970 */
+  int64_t obtained_at_us;    /* when the lock was granted: wall clock, since 1970 */
+  liblock_bytes key;         /* of several the first that was given, or the one that it is about; without prefix */
+  const liblock_bytes *keys; /* all that were given; NULL for the global lock and where there is no acquire */
+  size_t key_count;
+  liblock_bytes owner;      /* identity, as in listings */
+  liblock_bytes instance;   /* the same; of this context, but for INSTANCE_CLEARED */
+  int64_t ttl_ms;           /* what was asked for; -1 = no expiry */
+  int64_t acquire_us;       /* from the call to the grant */
+  int64_t hold_us;          /* from the grant to its end */
+  int64_t elapsed_us;       /* that the call took: release, extend, administration */
+  uint64_t count;           /* locks that were cleared or closed; owners of a cycle */
+  int64_t queue_position;   /* 0 = next in line */
+  int64_t queue_length;     /* waiters of the key */
+  uint32_t attempts;        /* as in liblock_result */
+  uint32_t hold_count;      /* handles that share the hold */
 } liblock_event;
 
 typedef void (*liblock_event_callback)(const liblock_event *event, void *user_data);
+
+/* Levels of the log: each contains those before it. */
+enum {
+  LIBLOCK_LOG_OFF = 0,
+  LIBLOCK_LOG_ERROR = 1,
+  LIBLOCK_LOG_WARNING = 2,
+  LIBLOCK_LOG_INFO = 3,
+  LIBLOCK_LOG_DEBUG = 4
+};
+
+/* What liblock_set_log writes. docs/events.md says of each when it comes, at which level, and with which fields. Those
+ * of an ATTEMPT are written only where log_attempts, or LIBLOCK_INSTRUMENT_ATTEMPTS, asks for them. */
+enum {
+  LIBLOCK_ENTRY_ACQUIRE_STARTED = 1,          /* an acquire begins */
+  LIBLOCK_ENTRY_CYCLE_STARTED = 2,            /* its attempts begin */
+  LIBLOCK_ENTRY_REQUEUED = 3,                 /* it went to the end of the queue */
+  LIBLOCK_ENTRY_OBTAINED = 4,                 /* it was granted */
+  LIBLOCK_ENTRY_DEQUEUED_ON_LIMIT = 5,        /* it ended as BUSY, TIMEOUT or RETRIES_EXHAUSTED */
+  LIBLOCK_ENTRY_RELEASED = 6,                 /* the lock was given back */
+  LIBLOCK_ENTRY_ATTEMPT_STARTED = 7,          /* an attempt begins: the first, or one that a retry interval counts */
+  LIBLOCK_ENTRY_ATTEMPT_READY = 8,            /* it has what it needs: a connection, the parts of a local table */
+  LIBLOCK_ENTRY_ATTEMPT_QUEUED = 9,           /* it stands in the queue now */
+  LIBLOCK_ENTRY_ATTEMPT_OVERDUE_REMOVED = 10, /* whose time is over has been removed */
+  LIBLOCK_ENTRY_ATTEMPT_FIRST_IN_QUEUE = 11,  /* who is first in the queue has been seen */
+  LIBLOCK_ENTRY_ATTEMPT_QUEUE_TTL_REACHED = 12, /* it ends since the waiter is to go to the end of the queue */
+  LIBLOCK_ENTRY_ATTEMPT_NOT_FIRST = 13,       /* it ends since others go first */
+  LIBLOCK_ENTRY_ATTEMPT_STILL_HELD = 14,      /* it ends since somebody holds the key */
+  LIBLOCK_ENTRY_ATTEMPT_FREE = 15,            /* nobody is in the way: the lock is taken */
+  LIBLOCK_ENTRY_ATTEMPT_FAILED = 16,          /* it could not be made; status */
+  LIBLOCK_ENTRY_REENTERED = 17,               /* granted as a further handle of the owner's own hold */
+  LIBLOCK_ENTRY_EXTENDED = 18,                /* the lease was set anew */
+  LIBLOCK_ENTRY_LOST = 19,                    /* the lease ended, or the lock was taken away */
+  LIBLOCK_ENTRY_HANDED_OFF = 20,              /* a waiter was handed a key */
+  LIBLOCK_ENTRY_DEADLOCK_FOUND = 21,          /* its wait closed a cycle of owners */
+  LIBLOCK_ENTRY_FAILED = 22,                  /* the acquire ended without a lock in another way */
+  LIBLOCK_ENTRY_SERVER = 23                   /* events 1 to 5 */
+};
+
+enum { LIBLOCK_FIELD_NUMBER = 1, LIBLOCK_FIELD_TEXT = 2 };
+
+typedef struct liblock_log_field {
+  const char *name; /* static text; units last, as in hold_us */
+  int32_t type;     /* LIBLOCK_FIELD_…: which of the two holds */
+  int32_t reserved; /* 0 */
+  int64_t number;
+  liblock_bytes text; /* bytes: a key may have any */
+} liblock_log_field;
+
+/* Borrowed until the callback returns, with everything in it. Never has a password, a value or metadata. */
+typedef struct liblock_log_entry {
+  size_t struct_size;
+  int32_t id;          /* LIBLOCK_ENTRY_… */
+  int32_t level;       /* LIBLOCK_LOG_ERROR … */
+  int64_t at_us;       /* wall clock, since 1970 */
+  const char *name;    /* of the id, in small letters: "attempt_started"; static text */
+  const char *message; /* one line of English */
+  uint64_t tag;        /* event_tag of the acquire */
+  const liblock_log_field *fields;
+  size_t field_count;
+} liblock_log_entry;
+
+typedef void (*liblock_log_callback)(const liblock_log_entry *entry, void *user_data);
+
+/* Shall this acquire be told about? percent is what the options say; key is NULL for the global lock, else the first
+ * that was given. 0 = no. Runs on the thread that acquires; must not block or call the library. */
+typedef int32_t (*liblock_sampler)(int32_t percent, const liblock_bytes *key, uint64_t tag, void *user_data);
 
 /* -------------------------------------------------------------------------------------- context, options --- */
 
@@ -290,11 +395,6 @@ LIBLOCK_API void liblock_context_free(liblock_context *context);
 /* Is the backend there? Local: OK while open. Returns [OK, CONNECT, AUTH, SERVER …]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_ping(liblock_context *context, liblock_result *result);
 
-/* Tells a callback of events from now on: mask has bit n for kind n (~0 = all), callback NULL = none any more. What
- * was emitted before may still come. Local contexts have no events in this version: OK. Returns [OK]. Since 0.1. */
-LIBLOCK_API liblock_status liblock_set_events(liblock_context *context, uint64_t mask, liblock_event_callback callback,
-                                              void *user_data);
-
 /* The identity of this context among all instances, as text. Returns [OK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_instance_id(liblock_context *context, char *buffer, size_t size, size_t *needed);
 
@@ -338,6 +438,13 @@ enum {
   LIBLOCK_ON_DEADLOCK_REPORT_ONLY = 2    /* counted in the statistics only */
 };
 
+/* For liblock_acquire_options.instrument: this acquire and its lock are told about, where anybody listens. */
+enum {
+  LIBLOCK_INSTRUMENT_EVENTS = 1,  /* in events, whatever events_percent and events_sampler say */
+  LIBLOCK_INSTRUMENT_LOG = 2,     /* in the log, whatever log_percent and log_sampler say */
+  LIBLOCK_INSTRUMENT_ATTEMPTS = 4 /* where it is logged, with an entry for each step of each attempt */
+};
+
 /* How long to wait before retry `attempt` (0-based), in ms; used as it is, without jitter; 0 = at once; negative ends
  * the acquire as INVALID_ARGUMENT. Runs where the attempt runs, must not block or call the library. */
 typedef int64_t (*liblock_backoff_callback)(uint32_t attempt, void *user_data);
@@ -376,7 +483,8 @@ typedef struct liblock_acquire_options {
   liblock_completions *completions; /* asynchronous calls: where the end is read, instead of a callback; losses too */
   int64_t replicas_timeout_ms;      /* how long, half of the lease at most; 1 to 60,000; default 1,000 */
   int32_t replicas;                 /* servers only: a grant waits (WAIT), beyond wait_ms too, for so many; 0 to 64 */
-  int32_t reserved;                 /* 0 */
+  int32_t instrument;               /* LIBLOCK_INSTRUMENT_…, or-ed: what is told whatever the sampling says */
+  uint64_t event_tag;               /* comes back in every event and log entry of this acquire and its lock */
 } liblock_acquire_options;
 
 LIBLOCK_API void liblock_acquire_options_init(liblock_acquire_options *options, size_t struct_size);
@@ -621,10 +729,74 @@ typedef struct liblock_stats {
   uint64_t sweep_entries;        /* entries looked at */
   uint64_t sweep_entries_per_hold_max; /* most entries looked at while one shard was held */
   uint64_t dropped_notices;      /* (this context) losses that found their completion queue full */
+  uint64_t dropped_events;       /* (this context) events that found events_max others waiting to be delivered */
 } liblock_stats;
 
 LIBLOCK_API void liblock_stats_init(liblock_stats *stats, size_t struct_size);
 LIBLOCK_API liblock_status liblock_stats_get(liblock_context *context, liblock_stats *stats);
+
+/* --------------------------------------------------------------------------------------- instrumentation --- */
+
+/* What is listened to from here on costs nothing while nobody listens; docs/events.md says what it costs then. An
+ * acquire is told about whole or not at all: that is decided when it begins, by who listens then and by sampling, for
+ * it and for its lock. Administration and the server are told about always. */
+
+/* Tells a callback of events from now on: mask has bit n for kind n (~0 = all), callback NULL = none any more. They
+ * come as all callbacks do, those of one lock in their order. What was emitted before may still come; after the end
+ * of liblock_close none is emitted. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_set_events(liblock_context *context, uint64_t mask, liblock_event_callback callback,
+                                              void *user_data);
+
+/* Writes entries of this level (LIBLOCK_LOG_ERROR to DEBUG) and below to a callback from now on; LIBLOCK_LOG_OFF or
+ * callback NULL = none any more. The callback runs on whatever thread the entry comes from, several at once, with no
+ * library lock held: it must be quick, must not block, and writes nothing for what it calls itself. It may still run
+ * on another thread when this call returns; not when liblock_close has returned, but for a thread that is inside a
+ * call of this context. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_set_log(liblock_context *context, int32_t level, liblock_log_callback callback,
+                                           void *user_data);
+
+typedef struct liblock_instrument_options {
+  size_t struct_size;
+  int32_t events_percent;         /* of the acquires, that are told about in events; 0 to 100 (default) */
+  int32_t log_percent;            /* the same of the log */
+  liblock_sampler events_sampler; /* decides instead of chance; NULL = none */
+  void *events_sampler_user_data;
+  liblock_sampler log_sampler; /* the same of the log */
+  void *log_sampler_user_data;
+  int64_t events_max;   /* events that wait to be delivered; one more is dropped and counted; 65,536; 1 to 1,048,576 */
+  int32_t log_attempts; /* 1 = log each step of each attempt; 0 (default) */
+  int32_t histograms;   /* 1 = measure every acquire and hold of this context; 0 (default) */
+} liblock_instrument_options;
+
+LIBLOCK_API void liblock_instrument_options_init(liblock_instrument_options *options, size_t struct_size);
+/* Sampling, and what is measured, for the acquires that begin from now on. NULL = all defaults. Returns [OK].
+ * Since 0.1. */
+LIBLOCK_API liblock_status liblock_set_instruments(liblock_context *context,
+                                                   const liblock_instrument_options *options);
+
+enum { LIBLOCK_HISTOGRAM_ACQUIRE = 1, LIBLOCK_HISTOGRAM_HOLD = 2 };
+enum { LIBLOCK_HISTOGRAM_BUCKETS = 40 };
+/* How many of the measured durations were so long. Bucket n counts those above 2^(n-1) and up to 2^n microseconds; the
+ * first also 0, the last everything longer. */
+typedef struct liblock_histogram {
+  size_t struct_size;
+  uint64_t count;
+  uint64_t sum_us;
+  uint64_t buckets[LIBLOCK_HISTOGRAM_BUCKETS];
+} liblock_histogram;
+
+LIBLOCK_API void liblock_histogram_init(liblock_histogram *histogram, size_t struct_size);
+/* HISTOGRAM_ACQUIRE: from the call to the grant, of granted acquires; HISTOGRAM_HOLD: from the grant to its end. Of
+ * this context, while histograms was 1. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_histogram_get(liblock_context *context, int32_t which,
+                                                 liblock_histogram *histogram);
+/* The statistics and both histograms in Prometheus' text format, each line with the context's instance as label.
+ * Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_stats_prometheus(liblock_context *context, char *buffer, size_t size,
+                                                    size_t *needed);
+
+/* "OBTAINED" for LIBLOCK_EVENT_OBTAINED; "UNKNOWN" for a number that is no kind. Static storage. Since 0.1. */
+LIBLOCK_API const char *liblock_event_name(int32_t kind);
 
 /* ------------------------------------------------------------------------------------- completion queues --- */
 
