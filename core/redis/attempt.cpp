@@ -36,7 +36,7 @@ bool Attempt::fits(const Reply &reply) const {
   const Bytes what = reply.at(0).text;
   if (what == "LATE") return reply.has_integers(1, 1);
   if (what == "BUSY")
-    return reply.has_integers(1, 8) && reply.at(2).integer >= 1 &&
+    return reply.has_integers(1, 9) && reply.at(2).integer >= 1 &&
            static_cast<size_t>(reply.at(2).integer) <= lock_keys_.size();
   return what == "OK" && reply.has_integers(1, 2) && reply.at(2).integer > 0;
 }
@@ -118,6 +118,7 @@ void Attempt::encode_place() {
   argument(r != nullptr && r->goes_to_end_ ? Bytes("1") : Bytes("0"));
   argument(stands_at);
   argument(instance_.link.is_listening() ? Bytes("1") : Bytes("0"));
+  argument(r != nullptr && Waiting::tells_attempts(*r) ? Bytes("1") : Bytes("0"));
 }
 
 size_t Attempt::encode_raised() {

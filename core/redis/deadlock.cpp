@@ -2,6 +2,7 @@
 // Search for cycles of named owners that wait for each other, over all processes of a server. A wait that has lasted
 // for deadlock_delay_ms is noted there and searched from; so the last one of a cycle finds all others noted. The note
 // runs out with alive_ms, and is made again three times in that time, which searches again. Loop thread.
+#include "engine/trace.hpp"
 #include "redis/instance.hpp"
 
 namespace liblock {
@@ -37,6 +38,7 @@ class Waiting::SearchCall final : public ServerCall {
     const Bytes ended = reply.at(0).text;
     if (!ended.empty()) ++instance_.counts.deadlocks;
     AcquireRequest *request = instance_.waiting.find(id_);
+    if (request != nullptr && !ended.empty()) Trace::tell_deadlock(request->params_.trace, {});
     if (request != nullptr && ended == id_) instance_.waiting.end(*request, Status::DEADLOCK);
     if (request != nullptr && ended == "cycle") request->search_at_ = kNever;  // once is enough
     delete this;

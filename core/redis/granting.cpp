@@ -47,6 +47,7 @@ void Waiting::granted(AcquireRequest &request, Attempt &attempt, uint64_t token)
     undo(request, attempt);
     return ask(request);
   }
+  tell_granted(request, token, false);
   take(request, lease, attempt.sent_at());
 }
 
@@ -66,6 +67,7 @@ void Waiting::accept(AcquireRequest &request, const AcquireRequest::Handed &hand
   if (terms.max_hold != kNever) lease->hold_until = now + terms.max_hold;
   request.place_ = 0;
   ++instance_.counts.handed_off;
+  tell_granted(request, handed.token, true);
   take(request, lease, now);
 }
 

@@ -20,6 +20,8 @@ bool next_field(Bytes &rest, Bytes &field) {
 
 int digit_of(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
+}  // namespace
+
 std::string unescape_field(Bytes text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -32,8 +34,6 @@ std::string unescape_field(Bytes text) {
   }
   return out;
 }
-
-}  // namespace
 
 bool Keyspace::key_of(Bytes lock_key, Bytes &key) const {
   if (lock_key.substr(0, prefix_.size()) != prefix_ || lock_key.substr(0, kReserved.size()) == kReserved)

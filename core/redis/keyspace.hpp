@@ -57,5 +57,6 @@ inline constexpr size_t kAttemptIdSize = 32;
 bool parse_record(Bytes text, ServerRecord &record);
 // For the owner field.
 std::string escape_field(Bytes text);
+std::string unescape_field(Bytes text);
 
 }  // namespace liblock

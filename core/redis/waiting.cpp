@@ -108,6 +108,7 @@ void Waiting::ask(AcquireRequest &request) {
   request.told_ = false;
   request.handed_ = {};
   ++request.number_;
+  tell_beginning(request);
   request.attempt_ = new Attempt(instance_, request, request.id_);
   arm(request);
   request.attempt_->send();  // may end the request
@@ -133,7 +134,8 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
   request.has_place_ = !request.barges();
   request.since_us_ = reply.at(4).integer;
   request.ticket_us_ = reply.at(8).integer;
-  request.goes_to_end_ = false;
+  tell_busy(request, key, reply);
+  if (std::exchange(request.goes_to_end_, false)) tell_requeued(request, reply);
   if (request.requeue_at_ == kNever && request.params_.queue_ttl != kNever)
     request.requeue_at_ = instance_.runtime->now() + request.params_.queue_ttl;
   if (request.search_at_ == kNever && request.owner_->named() && request.has_place_ && is_new)
@@ -243,6 +245,7 @@ void Waiting::forget_id(AcquireRequest &request) {
 
 void Waiting::troubled(AcquireRequest &request, const Failure &failure) {
   request.attempt_ = nullptr;
+  tell_failed(request, failure);
   if (ends_by(request, failure)) return;
   if (request.params_.tries_once()) return finish(request, request.trouble_);
   if (!request.was_queued_ && !begins_to_wait(request)) return;

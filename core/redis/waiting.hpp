@@ -120,6 +120,8 @@ class Waiting {
   // On a new connection, and when messages come again: what was sent in between was missed.
   void look_at_all();
   void end_all(const RedisOwner *owner, Status status);
+  // Somebody listens to what each attempt of it saw.
+  static bool tells_attempts(const AcquireRequest &request);
   bool empty() const { return all_.empty(); }
   size_t size() const { return all_.size(); }
   // In the order in which they will be served, as far as is known here.
@@ -159,6 +161,11 @@ class Waiting {
   bool ends_by(AcquireRequest &request, const Failure &failure);
   bool begins_to_wait(AcquireRequest &request);
   void search_deadlock(AcquireRequest &request);
+  void tell_beginning(const AcquireRequest &request) const;
+  void tell_busy(const AcquireRequest &request, const std::string &lock_key, const Reply &reply) const;
+  void tell_failed(const AcquireRequest &request, const Failure &failure) const;
+  void tell_requeued(const AcquireRequest &request, const Reply &reply) const;
+  void tell_granted(const AcquireRequest &request, uint64_t token, bool is_handed) const;
   Nanos next_poll(AcquireRequest &request, Nanos now);
   void wait(AcquireRequest &request, Nanos try_at);
   void arm(AcquireRequest &request);

@@ -264,6 +264,47 @@ static void check_measurements(void) {
         "statistics and histograms are text for Prometheus");
 }
 
+static void tell_attempts(int32_t are_told) {
+  liblock_instrument_options instruments;
+  liblock_instrument_options_init(&instruments, sizeof instruments);
+  instruments.histograms = 1;
+  instruments.log_attempts = are_told;
+  check(liblock_set_instruments(mine, &instruments) == LIBLOCK_OK, "attempts are told, or not");
+}
+
+static void check_queue(void) {
+  tell_attempts(1);
+  forget();
+  heard one;
+  liblock_completions *queue = NULL;
+  liblock_completion end = {.struct_size = sizeof end};
+  const liblock_lock lock = take(other, "line", NULL);
+  liblock_acquire_options options = tagged(11);
+  liblock_request request = 0;
+  bool asked = liblock_completions_open(mine, 8, &queue, NULL) == LIBLOCK_OK;
+  options.completions = queue;
+  options.queue_ttl_ms = 200;
+  asked = asked && liblock_acquire_async(mine, "line", 4, &options, NULL, NULL, &request) == LIBLOCK_OK;
+  char instance[128], held_by[160];
+  liblock_instance_id(other, instance, sizeof instance, NULL);
+  snprintf(held_by, sizeof held_by, " held_by=%s", instance);
+  check(asked && comes(1000 + LIBLOCK_ENTRY_ATTEMPT_QUEUED, &one) && strstr(one.fields, " key=line") != NULL,
+        "an attempt that queues is told");
+  check(comes(1000 + LIBLOCK_ENTRY_ATTEMPT_STILL_HELD, &one) && strstr(one.fields, held_by) != NULL,
+        "and who holds the key");
+  check(comes(LIBLOCK_EVENT_REQUEUED, &one) && one.event.tag == 11 && one.event.queue_length == 1,
+        "after its time in the queue it is told as requeued");
+  check(comes(1000 + LIBLOCK_ENTRY_ATTEMPT_QUEUE_TTL_REACHED, &one), "and its attempt says why");
+  check(liblock_release(other, lock, NULL) == LIBLOCK_OK && comes(LIBLOCK_EVENT_HANDED_OFF, &one) &&
+            one.event.token != 0 && strcmp(one.key, "line") == 0,
+        "a lock that is handed over is told as handed off");
+  check(comes(LIBLOCK_EVENT_OBTAINED, &one) && liblock_release(mine, one.event.lock, NULL) == LIBLOCK_OK,
+        "and as obtained");
+  while (liblock_completions_next(queue, 100, &end) == LIBLOCK_OK) continue;
+  liblock_completions_free(queue);
+  tell_attempts(0);
+}
+
 static void check_adopted(void) {
   forget();
   heard one;
@@ -323,6 +364,7 @@ int main(int argument_count, char **words) {
   check_series();
   check_losses();
   check_requests();
+  check_queue();
   check_adopted();
   check_measurements();
   check_close();

@@ -9,9 +9,11 @@
 --   13 metadata | 14 lease_ms of a grant in the queue | 15 order | 16 what its sort key is more than its ticket |
 --   17 priority | 18 ticket, 0 = a new one | 19 waiting since, 0 = now | 20 number of the attempt |
 --   21 1 = to the end of the queue |
---   22 index of the key in whose queue it stands, 0 = none | 23 1 = its instance hears messages
+--   22 index of the key in whose queue it stands, 0 = none | 23 1 = its instance hears messages |
+--   24 1 = say who holds the key and who is first
 -- Returns: OK, now, token | BUSY, now, index of the key, PTTL of its holder, waiting since, place, 1 = held by
---   a foreign client, length of the queue, ticket | LATE, now | an error
+--   a foreign client, length of the queue, ticket, how many dead ones left the queue (, record of the holder, owner of
+--   the first in the queue) | LATE, now | an error
 -- Uses: clock, names, grant, hand_on
 local now = server_now()
 if now > tonumber(ARGV[5]) then return {'LATE', now} end
@@ -49,7 +51,7 @@ if stood > 0 then
     if string.sub(redis.call('GET', key.lock) or '', 1, 36) == ours then free(key, now, -1) end
   end
 end
-if busy and (mode == 'try' or mode == 'barge') then return {'BUSY', now, busy, -2, 0, -1, 0, 0, 0} end
+if busy and (mode == 'try' or mode == 'barge') then return {'BUSY', now, busy, -2, 0, -1, 0, 0, 0, 0} end
 
 local taken = not busy and count or mode == 'any' and 0 or busy - 1
 local ttl_ms = busy and ARGV[14] or ARGV[4]
@@ -115,5 +117,12 @@ else
 end
 local place = redis.call('ZRANK', key.queue, id)
 local is_foreign = holder ~= '' and string.sub(holder, 1, 4) ~= 'll1|' and 1 or 0
-return {'BUSY', now, busy, redis.call('PTTL', key.lock), since, place or -1, is_foreign, redis.call('ZCARD', key.queue),
-  ticket}
+local answer = {'BUSY', now, busy, redis.call('PTTL', key.lock), since, place or -1, is_foreign,
+  redis.call('ZCARD', key.queue), ticket, buried}
+if ARGV[24] == '1' then
+  local first = redis.call('ZRANGE', key.queue, 0, 0)[1]
+  local entry = first and redis.call('HGET', key.entries, first) or ''
+  answer[11] = string.sub(holder, 1, 1024)
+  answer[12] = string.match(entry, '^%d+|%d+|%d+|%d+|%-?%d+|[^|]*|([^|]*)|') or ''
+end
+return answer

@@ -59,6 +59,7 @@ end
 
 -- A key is free: the first in its queue who lives and listens gets it, or is told to come for it. The dead leave the
 -- queue. `asking` is the attempt that the caller makes, or nil. False: nobody is before him, or nobody there at all.
+local buried = 0
 local function hand_on(key, now, gap_ms, asking)
   local gap
   for _ = 1, 4096 do
@@ -77,6 +78,7 @@ local function hand_on(key, now, gap_ms, asking)
       redis.call('DEL', key.lock, key.metadata)
     end
     leave(key, id)
+    buried = buried + 1
   end
   return true
 end
