@@ -142,6 +142,7 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
   instance_.places.join(request, static_cast<size_t>(at));
   instance_.places.seen(key, {reply.at(3).integer, reply.at(6).integer == 1, request.place_});
   if (!instance_.link.is_listening()) instance_.link.listen();
+  instance_.link.connect();  // places are kept there, whichever connection the attempt went over
   request.state_ = AcquireRequest::State::Waiting;
   if (request.handed_.token != 0) return accept(request, request.handed_);
   if (request.told_) return ask(request);
