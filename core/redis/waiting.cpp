@@ -100,6 +100,8 @@ void Waiting::ask(AcquireRequest &request) {
   instance_.runtime->cancel(request);
   if (request.owner_->closed.load()) return finish(request, Status::CLOSED);
   if (reenter(request)) return;
+  // Nothing of it may stay in the queue of a key that its owner has come to hold: the attempt does not name that one.
+  if (request.has_place_ && request.reenters(request.keys_[request.queued_at_])) give_up(request);
   if (request.id_.empty()) {
     if (!instance_.attempt_ids.next(request.id_)) return finish(request, Status::INTERNAL);
     ids_.emplace(request.id_, &request);

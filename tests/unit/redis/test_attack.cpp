@@ -26,5 +26,32 @@ UNIT_TEST(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_pla
   EXPECT(waiter.is(Status::OK));
 }
 
+UNIT_TEST(the_place_of_a_key_that_came_to_be_reentered_is_given_up) {
+  Stage s;
+  const auto owner = s.b.owner("o");
+  Wanted &first = s.a.take("k");
+  Wanted &other = s.a.take("m");
+  Wanted &alone = s.b.acquire({"k"}, waiting_ms(60'000), owner);
+  s.world.run_ms(5);
+  AcquireParams params = waiting_ms(60'000);
+  params.queue_ttl = 500 * kMillisecond;
+  Wanted &both = s.b.acquire({"k", "m"}, params, owner);
+  s.world.run_ms(20);
+  s.a.release(first.grant().handle);
+  s.world.run_ms(20);
+  EXPECT(alone.is(Status::OK) && !both.ended());
+  s.world.run_ms(1'000);  // it asks again, reenters k, and waits for m
+  EXPECT(s.node.ask({"EXISTS", "ll1:q:{liblock:k}"}).is(0));
+  EXPECT(s.node.ask({"ZCARD", "ll1:q:{liblock:m}"}).is(1));
+  s.a.release(other.grant().handle);
+  s.world.run_ms(30);
+  EXPECT(both.is(Status::OK));
+  s.b.release(alone.grant().handle);
+  s.b.release(both.grant().handle);
+  s.world.run_ms(30);
+  EXPECT(s.is_free("k") && s.is_free("m"));
+}
+
 UNIT_MAIN("attacks on wait queues",
-          cmocka_unit_test(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_place))
+          cmocka_unit_test(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_place),
+          cmocka_unit_test(the_place_of_a_key_that_came_to_be_reentered_is_given_up))
