@@ -52,6 +52,19 @@ UNIT_TEST(the_place_of_a_key_that_came_to_be_reentered_is_given_up) {
   EXPECT(s.is_free("k") && s.is_free("m"));
 }
 
+UNIT_TEST(what_is_added_to_a_lock_just_handed_over_is_added_to_its_time_to_live) {
+  Stage s;
+  Wanted &held = s.a.take("k");
+  Wanted &waiter = s.b.acquire({"k"}, waiting_ms(60'000, 20'000, false));
+  s.world.run_ms(500);
+  waiter.on_end = [&](Wanted &w) { s.b.extend(w.grant().handle, 5'000, false, true); };
+  s.a.release(held.grant().handle);
+  s.world.run_ms(300);
+  EXPECT(waiter.is(Status::OK));
+  EXPECT(s.node.ask({"PTTL", "liblock:k"}).integer > 24'000);
+}
+
 UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_place),
-          cmocka_unit_test(the_place_of_a_key_that_came_to_be_reentered_is_given_up))
+          cmocka_unit_test(the_place_of_a_key_that_came_to_be_reentered_is_given_up),
+          cmocka_unit_test(what_is_added_to_a_lock_just_handed_over_is_added_to_its_time_to_live))
