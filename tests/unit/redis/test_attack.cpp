@@ -64,7 +64,40 @@ UNIT_TEST(what_is_added_to_a_lock_just_handed_over_is_added_to_its_time_to_live)
   EXPECT(s.node.ask({"PTTL", "liblock:k"}).integer > 24'000);
 }
 
+UNIT_TEST(a_cycle_of_two_is_found_behind_a_long_queue_of_nobody) {
+  Stage s;
+  const auto a = s.a.owner("a"), b = s.b.owner("b");
+  Wanted &own_x = s.a.acquire({"x"}, without_waiting(), a);
+  Wanted &own_y = s.b.acquire({"y"}, without_waiting(), b);
+  s.world.run_ms(20);
+  EXPECT(own_x.is(Status::OK) && own_y.is(Status::OK));
+  for (int i = 0; i < 100; ++i) s.a.acquire({"y"}, waiting_ms(60'000));
+  s.world.run_ms(20);
+  Wanted &first = s.a.acquire({"y"}, waiting_ms(60'000), a);
+  s.world.run_ms(20);
+  Wanted &second = s.b.acquire({"x"}, waiting_ms(60'000), b);
+  s.world.run_ms(2'500);
+  EXPECT(first.is(Status::DEADLOCK) || second.is(Status::DEADLOCK));
+}
+
+UNIT_TEST(the_notes_of_an_owner_who_waits_again_and_again_do_not_pile_up) {
+  Stage s;
+  const auto owner = s.b.owner("o");
+  Wanted &held = s.a.take("k");
+  int64_t most = 0;
+  const std::string note = "ll1:o:{" + owner->id() + "}";
+  for (int i = 0; i < 400; ++i) {
+    s.b.acquire({"k"}, waiting_ms(150), owner);
+    s.world.run_ms(160);
+    most = std::max<int64_t>(most, s.node.ask({"HLEN", note}).integer);
+  }
+  EXPECT(held.losses == 0);
+  EXPECT(most > 0 && most <= 130);
+}
+
 UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_place),
           cmocka_unit_test(the_place_of_a_key_that_came_to_be_reentered_is_given_up),
-          cmocka_unit_test(what_is_added_to_a_lock_just_handed_over_is_added_to_its_time_to_live))
+          cmocka_unit_test(what_is_added_to_a_lock_just_handed_over_is_added_to_its_time_to_live),
+          cmocka_unit_test(a_cycle_of_two_is_found_behind_a_long_queue_of_nobody),
+          cmocka_unit_test(the_notes_of_an_owner_who_waits_again_and_again_do_not_pile_up))
