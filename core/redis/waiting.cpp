@@ -129,19 +129,21 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
     return finish(request, Status::BUSY);
   }
   if (!request.was_queued_ && !begins_to_wait(request)) return;
-  const bool is_new = !request.has_place_ && instance_.options.deadlock_delay != kNever;
   const std::string &key = attempt.lock_keys()[static_cast<size_t>(reply.at(2).integer - 1)];
-  const auto at = std::find(request.keys_.begin(), request.keys_.end(), key) - request.keys_.begin();
+  const auto at =
+      static_cast<size_t>(std::find(request.keys_.begin(), request.keys_.end(), key) - request.keys_.begin());
+  const bool is_new = !request.has_place_ || request.queued_at_ != at;
   request.has_place_ = !request.barges();
   request.since_us_ = reply.at(4).integer;
   request.ticket_us_ = reply.at(8).integer;
   request.goes_to_end_ = false;
   if (request.requeue_at_ == kNever && request.params_.queue_ttl != kNever)
     request.requeue_at_ = instance_.runtime->now() + request.params_.queue_ttl;
-  if (request.search_at_ == kNever && request.owner_->named() && request.has_place_ && is_new)
-    request.search_at_ = instance_.runtime->now() + instance_.options.deadlock_delay;
+  if (is_new && request.has_place_ && request.owner_->named() && instance_.options.deadlock_delay != kNever)
+    request.search_at_ =
+        std::min(request.search_at_, instance_.runtime->now() + instance_.options.deadlock_delay);
   has_place(request, reply.at(5).integer, reply.at(7).integer, attempt.sent_at());
-  instance_.places.join(request, static_cast<size_t>(at));
+  instance_.places.join(request, at);
   instance_.places.seen(key, {reply.at(3).integer, reply.at(6).integer == 1, request.place_});
   if (!instance_.link.is_listening()) instance_.link.listen();
   instance_.link.connect();  // places are kept there, whichever connection the attempt went over

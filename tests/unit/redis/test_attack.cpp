@@ -95,9 +95,29 @@ UNIT_TEST(the_notes_of_an_owner_who_waits_again_and_again_do_not_pile_up) {
   EXPECT(most > 0 && most <= 130);
 }
 
+UNIT_TEST(a_cycle_that_closes_with_a_later_key_is_found_within_the_delay) {
+  Stage s;
+  const auto a = s.a.owner("a"), b = s.b.owner("b");
+  Wanted &held = s.a.take("k");
+  Wanted &own_x = s.a.acquire({"x"}, without_waiting(), a);
+  Wanted &own_y = s.b.acquire({"y"}, without_waiting(), b);
+  s.world.run_ms(20);
+  EXPECT(own_x.is(Status::OK) && own_y.is(Status::OK));
+  Wanted &first = s.a.acquire({"y"}, waiting_ms(60'000), a);
+  Wanted &moves = s.b.acquire({"k", "x"}, waiting_ms(60'000), b);
+  s.world.run_ms(120);
+  EXPECT(!first.ended() && !moves.ended());
+  s.a.release(held.grant().handle);
+  s.world.run_ms(10);
+  EXPECT(s.node.ask({"ZCARD", "ll1:q:{liblock:x}"}).is(1));
+  s.world.run_ms(110);
+  EXPECT(first.is(Status::DEADLOCK) || moves.is(Status::DEADLOCK));
+}
+
 UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_place),
           cmocka_unit_test(the_place_of_a_key_that_came_to_be_reentered_is_given_up),
           cmocka_unit_test(what_is_added_to_a_lock_just_handed_over_is_added_to_its_time_to_live),
           cmocka_unit_test(a_cycle_of_two_is_found_behind_a_long_queue_of_nobody),
-          cmocka_unit_test(the_notes_of_an_owner_who_waits_again_and_again_do_not_pile_up))
+          cmocka_unit_test(the_notes_of_an_owner_who_waits_again_and_again_do_not_pile_up),
+          cmocka_unit_test(a_cycle_that_closes_with_a_later_key_is_found_within_the_delay))
