@@ -114,10 +114,31 @@ UNIT_TEST(a_cycle_that_closes_with_a_later_key_is_found_within_the_delay) {
   EXPECT(first.is(Status::DEADLOCK) || moves.is(Status::DEADLOCK));
 }
 
+UNIT_TEST(a_wait_that_ends_behind_a_turn_of_replicas_gives_its_place_up_at_once) {
+  Stage s;
+  AcquireParams durable = waiting_ms(60'000);
+  durable.replicas = 1;
+  durable.replicas_timeout = 4'000 * kMillisecond;
+  Wanted &held = s.a.take("k");
+  AcquireParams short_wait = durable;
+  short_wait.wait = 200 * kMillisecond;
+  Wanted &waiter = s.b.acquire({"k"}, short_wait);
+  s.world.run_ms(50);
+  Wanted &slow = s.b.acquire({"other"}, durable);
+  s.world.run_ms(20);
+  Wanted &behind = s.a.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(20);
+  s.a.release(held.grant().handle);
+  s.world.run_ms(300);
+  EXPECT(waiter.is(Status::TIMEOUT) && !slow.ended());
+  EXPECT(behind.is(Status::OK));
+}
+
 UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_place),
           cmocka_unit_test(the_place_of_a_key_that_came_to_be_reentered_is_given_up),
           cmocka_unit_test(what_is_added_to_a_lock_just_handed_over_is_added_to_its_time_to_live),
           cmocka_unit_test(a_cycle_of_two_is_found_behind_a_long_queue_of_nobody),
           cmocka_unit_test(the_notes_of_an_owner_who_waits_again_and_again_do_not_pile_up),
-          cmocka_unit_test(a_cycle_that_closes_with_a_later_key_is_found_within_the_delay))
+          cmocka_unit_test(a_cycle_that_closes_with_a_later_key_is_found_within_the_delay),
+          cmocka_unit_test(a_wait_that_ends_behind_a_turn_of_replicas_gives_its_place_up_at_once))
