@@ -99,6 +99,8 @@ class Places::StayCall final : public ServerCall {
     delete this;
   }
   void failed(const Failure &failure) override {
+    const bool may_be_of_one = !failure.passes && !failure.sent && failure.status != Status::CLOSED;
+    if (may_be_of_one && parts_.size() > 1) ask_apart();
     for (const Part &part : parts_) {
       places_.asked(part.lock_key, nullptr);
       for (const std::string &id : part.ids) {
@@ -111,6 +113,15 @@ class Places::StayCall final : public ServerCall {
 
  private:
   ~StayCall() override = default;
+  // What is wrong with one key must not end the waits for others.
+  void ask_apart() {
+    for (Part &part : std::exchange(parts_, {})) {
+      auto *alone = new StayCall(places_);
+      alone->parts_.push_back(std::move(part));
+      alone->kept_ = std::exchange(kept_, {});
+      instance_.link.send(*alone);
+    }
+  }
   void seen(const Part &part, const Reply &seen) {
     Seen line{seen.at(0).integer, seen.at(1).integer == 1, -1};
     for (size_t i = 0; i < part.ids.size(); ++i) {

@@ -134,6 +134,20 @@ UNIT_TEST(a_wait_that_ends_behind_a_turn_of_replicas_gives_its_place_up_at_once)
   EXPECT(behind.is(Status::OK));
 }
 
+UNIT_TEST(one_key_with_something_strange_beside_it_does_not_end_the_waits_for_others) {
+  Stage s;
+  s.a.take("k");
+  s.a.take("odd");
+  Wanted &waiter = s.b.acquire({"k"}, waiting_ms(60'000));
+  Wanted &odd = s.b.acquire({"odd"}, waiting_ms(60'000));
+  s.world.run_ms(50);
+  s.node.ask({"DEL", "ll1:q:{liblock:odd}"});
+  s.node.ask({"SET", "ll1:q:{liblock:odd}", "what"});
+  s.world.run_ms(3'000);
+  EXPECT(odd.is(Status::WRONG_TYPE));
+  EXPECT(!waiter.ended());
+}
+
 UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_place),
           cmocka_unit_test(the_place_of_a_key_that_came_to_be_reentered_is_given_up),
@@ -141,4 +155,5 @@ UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(a_cycle_of_two_is_found_behind_a_long_queue_of_nobody),
           cmocka_unit_test(the_notes_of_an_owner_who_waits_again_and_again_do_not_pile_up),
           cmocka_unit_test(a_cycle_that_closes_with_a_later_key_is_found_within_the_delay),
-          cmocka_unit_test(a_wait_that_ends_behind_a_turn_of_replicas_gives_its_place_up_at_once))
+          cmocka_unit_test(a_wait_that_ends_behind_a_turn_of_replicas_gives_its_place_up_at_once),
+          cmocka_unit_test(one_key_with_something_strange_beside_it_does_not_end_the_waits_for_others))
