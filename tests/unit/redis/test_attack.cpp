@@ -148,6 +148,18 @@ UNIT_TEST(one_key_with_something_strange_beside_it_does_not_end_the_waits_for_ot
   EXPECT(!waiter.ended());
 }
 
+UNIT_TEST(a_newcomer_does_not_make_the_first_in_line_look_later_for_a_foreign_lock) {
+  Stage s;
+  s.node.ask({"SET", "liblock:k", "theirs"});
+  Wanted &first = s.b.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(30);
+  s.b.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(3);
+  s.node.ask({"DEL", "liblock:k"});
+  s.world.run_ms(150);
+  EXPECT(first.is(Status::OK));
+}
+
 UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_place),
           cmocka_unit_test(the_place_of_a_key_that_came_to_be_reentered_is_given_up),
@@ -156,4 +168,5 @@ UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(the_notes_of_an_owner_who_waits_again_and_again_do_not_pile_up),
           cmocka_unit_test(a_cycle_that_closes_with_a_later_key_is_found_within_the_delay),
           cmocka_unit_test(a_wait_that_ends_behind_a_turn_of_replicas_gives_its_place_up_at_once),
-          cmocka_unit_test(one_key_with_something_strange_beside_it_does_not_end_the_waits_for_others))
+          cmocka_unit_test(one_key_with_something_strange_beside_it_does_not_end_the_waits_for_others),
+          cmocka_unit_test(a_newcomer_does_not_make_the_first_in_line_look_later_for_a_foreign_lock))
