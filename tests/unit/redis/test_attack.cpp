@@ -160,6 +160,23 @@ UNIT_TEST(a_newcomer_does_not_make_the_first_in_line_look_later_for_a_foreign_lo
   EXPECT(first.is(Status::OK));
 }
 
+UNIT_TEST(instances_that_are_gone_do_not_pile_up_in_a_queue_that_is_never_empty) {
+  Stage s;
+  s.a.take("k");
+  s.b.acquire({"k"}, waiting_ms(3'600'000));
+  s.world.run_ms(5);
+  int64_t most = 0;
+  for (int i = 0; i < 300; ++i) {
+    Process c(s.world, "c" + std::to_string(i), s.node);
+    Wanted &wanted = c.acquire({"k"}, waiting_ms(50));
+    s.world.run_ms(100);
+    EXPECT(wanted.is(Status::TIMEOUT));
+    c.end();
+    most = std::max<int64_t>(most, s.node.ask({"HLEN", "ll1:e:{liblock:k}"}).integer);
+  }
+  EXPECT(most < 200);
+}
+
 UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_place),
           cmocka_unit_test(the_place_of_a_key_that_came_to_be_reentered_is_given_up),
@@ -169,4 +186,5 @@ UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(a_cycle_that_closes_with_a_later_key_is_found_within_the_delay),
           cmocka_unit_test(a_wait_that_ends_behind_a_turn_of_replicas_gives_its_place_up_at_once),
           cmocka_unit_test(one_key_with_something_strange_beside_it_does_not_end_the_waits_for_others),
-          cmocka_unit_test(a_newcomer_does_not_make_the_first_in_line_look_later_for_a_foreign_lock))
+          cmocka_unit_test(a_newcomer_does_not_make_the_first_in_line_look_later_for_a_foreign_lock),
+          cmocka_unit_test(instances_that_are_gone_do_not_pile_up_in_a_queue_that_is_never_empty))
