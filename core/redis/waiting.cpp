@@ -19,6 +19,17 @@ void pack_word(std::string &packed, const liblock_bytes &word) {
   packed.append(static_cast<const char *>(word.data), word.size);
 }
 
+// And the bar behind it.
+bool take_number(Bytes &rest, uint64_t &number) {
+  number = 0;
+  size_t at = 0;
+  for (; at < rest.size() && rest[at] >= '0' && rest[at] <= '9'; ++at)
+    number = number * 10 + static_cast<uint64_t>(rest[at] - '0');
+  if (at >= rest.size() || rest[at] != '|') return false;
+  rest.remove_prefix(at + 1);
+  return true;
+}
+
 // It was woken for a key that it does not want any more: the next is, instead. Nobody waits for the answer.
 class PassOnCall final : public ServerCall {
  public:
@@ -169,11 +180,9 @@ void Waiting::handed(Bytes message) {
   AcquireRequest *request = find(std::string(message.substr(0, kAttemptIdSize)));
   if (request == nullptr) return;
   uint64_t fields[3] = {0, 0, 0};
-  size_t at = kAttemptIdSize;
+  Bytes rest = message.substr(kAttemptIdSize);
   for (uint64_t &field : fields) {
-    for (; at < message.size() && message[at] >= '0' && message[at] <= '9'; ++at)
-      field = field * 10 + static_cast<uint64_t>(message[at] - '0');
-    if (at >= message.size() || message[at++] != '|') return;
+    if (!take_number(rest, field)) return;
   }
   // One that an attempt sent since then has overtaken is void: what holds now is what that one answers.
   if (fields[0] != request->number_ || fields[1] == 0 || fields[2] > INT32_MAX) return;
@@ -374,8 +383,16 @@ void Waiting::finish(AcquireRequest &request, Status status) {
   request.finished();
 }
 
-void Waiting::dequeue(const std::string &lock_key) {
-  for (AcquireRequest *request : instance_.places.all_of(lock_key)) finish(*request, Status::DEQUEUED);
+void Waiting::sent_away(Bytes message) {
+  uint64_t at_us = 0;
+  if (take_number(message, at_us) && at_us <= INT64_MAX)
+    dequeue(std::string(message), static_cast<int64_t>(at_us));
+}
+
+void Waiting::dequeue(const std::string &lock_key, int64_t since_us_most) {
+  for (AcquireRequest *request : instance_.places.all_of(lock_key)) {
+    if (request->since_us_ <= since_us_most) finish(*request, Status::DEQUEUED);
+  }
 }
 
 void Waiting::look_at_all() {

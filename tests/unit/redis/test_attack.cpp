@@ -177,6 +177,24 @@ UNIT_TEST(instances_that_are_gone_do_not_pile_up_in_a_queue_that_is_never_empty)
   EXPECT(most < 200);
 }
 
+UNIT_TEST(whoever_came_after_the_others_were_sent_away_stays) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    Stage s(seed);
+    s.a.take("k");
+    Wanted &before = s.b.acquire({"k"}, waiting_ms(60'000));
+    s.world.run_ms(50);
+    s.world.delay_most = 40 * kMillisecond;
+    run_once(s.a.host(), [&s] {
+      force_away(s.a.instance(), {"liblock:k", {}, true}, [](Status, const std::string &) {});
+    });
+    EXPECT(s.world.run_until([&] { return s.is_free("k"); }, 1'000));
+    s.node.ask({"SET", "liblock:k", "theirs"});
+    Wanted &after = s.b.acquire({"k"}, waiting_ms(60'000));
+    s.world.run_ms(300);  // the message to b may be behind the answer
+    EXPECT(before.is(Status::DEQUEUED) && !after.ended());
+  }
+}
+
 UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_place),
           cmocka_unit_test(the_place_of_a_key_that_came_to_be_reentered_is_given_up),
@@ -187,4 +205,5 @@ UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(a_wait_that_ends_behind_a_turn_of_replicas_gives_its_place_up_at_once),
           cmocka_unit_test(one_key_with_something_strange_beside_it_does_not_end_the_waits_for_others),
           cmocka_unit_test(a_newcomer_does_not_make_the_first_in_line_look_later_for_a_foreign_lock),
-          cmocka_unit_test(instances_that_are_gone_do_not_pile_up_in_a_queue_that_is_never_empty))
+          cmocka_unit_test(instances_that_are_gone_do_not_pile_up_in_a_queue_that_is_never_empty),
+          cmocka_unit_test(whoever_came_after_the_others_were_sent_away_stays))
