@@ -54,8 +54,10 @@ Attempt::~Attempt() {
 void Attempt::forget_request() {
   request_ = nullptr;  // where it was not sent yet, it goes with a time that is over
   const bool is_ahead = was_sent_ && replicas_ == 0;
-  if (!is_granted_ && !is_ahead) return;
-  // It has been carried out, or will be before what undoes it, which is behind it on the same connection.
+  const bool leaves_place = !was_sent_ && had_place_;
+  if (!is_granted_ && !is_ahead && !leaves_place) return;
+  // It has been carried out, or will be before what undoes it, which is behind it on the same connection. Or it never
+  // is; what its identity stands for on the server must not wait for the turns of others.
   is_undone_ = true;
   undo(0);
 }

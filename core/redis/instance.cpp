@@ -222,7 +222,7 @@ void Instance::on_message(Bytes message) {
   if (message[0] == 'h') return waiting.called(what);
   if (message[0] == 'x') return waiting.deadlocked(what);
   if (message[0] == 'w') waiting.may_barge(lock_key);
-  if (message[0] == 'd') waiting.dequeue(lock_key);
+  if (message[0] == 'd') return waiting.sent_away(what);
   if (message[0] == 'l') {
     // Somebody took it away: ask, since a message may be late, or may lie.
     std::vector<LeaseRef> named = keeper.find(lock_key);
@@ -234,7 +234,7 @@ void Instance::on_message(Bytes message) {
 void Instance::taken_away(const std::string &lock_key, const std::vector<LeaseRef> &leases,
                           bool waiters_too) {
   for (const LeaseRef &lease : leases) keeper.lose(lease);
-  if (waiters_too) waiting.dequeue(lock_key);
+  if (waiters_too) waiting.dequeue(lock_key, INT64_MAX);
 }
 
 bool Instance::needs_server() { return !keeper.empty() || !cleaner.empty() || !waiting.empty(); }

@@ -257,8 +257,12 @@ void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &extens
     }
     if (--several->open == 0 && several->done != nullptr) several->done(several->worst, several->why);
   };
-  for (const LeaseRef &lease : leases)
+  for (const LeaseRef &lease : leases) {
+    // What is added to must be there: of a lease that was handed over in part the rest goes ahead.
+    const bool is_part = extension.add && lease->is_short && lease->changes_open == 0;
+    if (is_part && instance_.link.is_connected()) send_batch({lease});
     instance_.link.send(*new ExtendCall(*this, {lease}, &extension, one_done));
+  }
 }
 
 void Keeper::verify(const std::vector<LeaseRef> &leases, Done done) {

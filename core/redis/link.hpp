@@ -59,7 +59,7 @@ class Link {
   void listen() { messages_.want(); }
   bool is_listening() const { return messages_.ready(); }
   bool is_connected() const { return commands_.ready(); }
-  bool was_ever_connected() const { return commands_.was_ever_ready(); }
+  bool was_ever_connected() const { return commands_.was_ever_ready() || durable_.was_ever_ready(); }
   ServerClock &server_clock() { return server_clock_; }
   // This is not the server that we want: connects anew.
   void distrust(Status status, const std::string &why) { commands_.drop(status, why); }

@@ -99,6 +99,8 @@ class Places::StayCall final : public ServerCall {
     delete this;
   }
   void failed(const Failure &failure) override {
+    const bool may_be_of_one = !failure.passes && !failure.sent && failure.status != Status::CLOSED;
+    if (may_be_of_one && parts_.size() > 1) ask_apart();
     for (const Part &part : parts_) {
       places_.asked(part.lock_key, nullptr);
       for (const std::string &id : part.ids) {
@@ -111,6 +113,15 @@ class Places::StayCall final : public ServerCall {
 
  private:
   ~StayCall() override = default;
+  // What is wrong with one key must not end the waits for others.
+  void ask_apart() {
+    for (Part &part : std::exchange(parts_, {})) {
+      auto *alone = new StayCall(places_);
+      alone->parts_.push_back(std::move(part));
+      alone->kept_ = std::exchange(kept_, {});
+      instance_.link.send(*alone);
+    }
+  }
   void seen(const Part &part, const Reply &seen) {
     Seen line{seen.at(0).integer, seen.at(1).integer == 1, -1};
     for (size_t i = 0; i < part.ids.size(); ++i) {
@@ -178,12 +189,16 @@ void Places::seen(const std::string &lock_key, const Seen &seen) {
   Line &line = found->second;
   const Nanos now = instance_.runtime->now();
   const int64_t pttl = std::min(seen.holder_pttl, kPttlMax);
+  // What is told of a newcomer is no news of the first who waits here.
+  int64_t place = seen.place;
+  if (const AcquireRequest *first = line.waiters.front(); first->has_place_ && first->place_ >= 0)
+    place = place < 0 ? first->place_ : std::min(place, first->place_);
   // The first in line looks first.
-  const Nanos turn = std::clamp<int64_t>(seen.place, 0, 100) * 5 * kMillisecond;
+  const Nanos turn = std::clamp<int64_t>(place, 0, 100) * 5 * kMillisecond;
   Nanos at = line.beat_at;
   if (pttl >= 0) at = std::min(at, now + nanos_from_ms(pttl + 1) + turn);
   if (pttl == -2) at = std::min(at, now + 21 * kMillisecond + turn);  // somebody was told to come for it
-  if (seen.is_foreign && seen.place == 0) at = std::min(at, now + foreign_poll(line, pttl));
+  if (seen.is_foreign && place == 0) at = std::min(at, now + foreign_poll(line, pttl));
   set_due(line, at);
 }
 

@@ -19,6 +19,17 @@ void pack_word(std::string &packed, const liblock_bytes &word) {
   packed.append(static_cast<const char *>(word.data), word.size);
 }
 
+// And the bar behind it.
+bool take_number(Bytes &rest, uint64_t &number) {
+  number = 0;
+  size_t at = 0;
+  for (; at < rest.size() && rest[at] >= '0' && rest[at] <= '9'; ++at)
+    number = number * 10 + static_cast<uint64_t>(rest[at] - '0');
+  if (at >= rest.size() || rest[at] != '|') return false;
+  rest.remove_prefix(at + 1);
+  return true;
+}
+
 // It was woken for a key that it does not want any more: the next is, instead. Nobody waits for the answer.
 class PassOnCall final : public ServerCall {
  public:
@@ -100,6 +111,8 @@ void Waiting::ask(AcquireRequest &request) {
   instance_.runtime->cancel(request);
   if (request.owner_->closed.load()) return finish(request, Status::CLOSED);
   if (reenter(request)) return;
+  // Nothing of it may stay in the queue of a key that its owner has come to hold: the attempt does not name that one.
+  if (request.has_place_ && request.reenters(request.keys_[request.queued_at_])) give_up(request);
   if (request.id_.empty()) {
     if (!instance_.attempt_ids.next(request.id_)) return finish(request, Status::INTERNAL);
     ids_.emplace(request.id_, &request);
@@ -128,9 +141,10 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
     return finish(request, Status::BUSY);
   }
   if (!request.was_queued_ && !begins_to_wait(request)) return;
-  const bool is_new = !request.has_place_ && instance_.options.deadlock_delay != kNever;
   const std::string &key = attempt.lock_keys()[static_cast<size_t>(reply.at(2).integer - 1)];
-  const auto at = std::find(request.keys_.begin(), request.keys_.end(), key) - request.keys_.begin();
+  const auto at =
+      static_cast<size_t>(std::find(request.keys_.begin(), request.keys_.end(), key) - request.keys_.begin());
+  const bool is_new = !request.has_place_ || request.queued_at_ != at;
   request.has_place_ = !request.barges();
   request.since_us_ = reply.at(4).integer;
   request.ticket_us_ = reply.at(8).integer;
@@ -138,12 +152,14 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
   if (std::exchange(request.goes_to_end_, false)) tell_requeued(request, reply);
   if (request.requeue_at_ == kNever && request.params_.queue_ttl != kNever)
     request.requeue_at_ = instance_.runtime->now() + request.params_.queue_ttl;
-  if (request.search_at_ == kNever && request.owner_->named() && request.has_place_ && is_new)
-    request.search_at_ = instance_.runtime->now() + instance_.options.deadlock_delay;
+  if (is_new && request.has_place_ && request.owner_->named() && instance_.options.deadlock_delay != kNever)
+    request.search_at_ =
+        std::min(request.search_at_, instance_.runtime->now() + instance_.options.deadlock_delay);
   has_place(request, reply.at(5).integer, reply.at(7).integer, attempt.sent_at());
-  instance_.places.join(request, static_cast<size_t>(at));
+  instance_.places.join(request, at);
   instance_.places.seen(key, {reply.at(3).integer, reply.at(6).integer == 1, request.place_});
   if (!instance_.link.is_listening()) instance_.link.listen();
+  instance_.link.connect();  // places are kept there, whichever connection the attempt went over
   request.state_ = AcquireRequest::State::Waiting;
   if (request.handed_.token != 0) return accept(request, request.handed_);
   if (request.told_) return ask(request);
@@ -166,11 +182,9 @@ void Waiting::handed(Bytes message) {
   AcquireRequest *request = find(std::string(message.substr(0, kAttemptIdSize)));
   if (request == nullptr) return;
   uint64_t fields[3] = {0, 0, 0};
-  size_t at = kAttemptIdSize;
+  Bytes rest = message.substr(kAttemptIdSize);
   for (uint64_t &field : fields) {
-    for (; at < message.size() && message[at] >= '0' && message[at] <= '9'; ++at)
-      field = field * 10 + static_cast<uint64_t>(message[at] - '0');
-    if (at >= message.size() || message[at++] != '|') return;
+    if (!take_number(rest, field)) return;
   }
   // One that an attempt sent since then has overtaken is void: what holds now is what that one answers.
   if (fields[0] != request->number_ || fields[1] == 0 || fields[2] > INT32_MAX) return;
@@ -372,8 +386,16 @@ void Waiting::finish(AcquireRequest &request, Status status) {
   request.finished();
 }
 
-void Waiting::dequeue(const std::string &lock_key) {
-  for (AcquireRequest *request : instance_.places.all_of(lock_key)) finish(*request, Status::DEQUEUED);
+void Waiting::sent_away(Bytes message) {
+  uint64_t at_us = 0;
+  if (take_number(message, at_us) && at_us <= INT64_MAX)
+    dequeue(std::string(message), static_cast<int64_t>(at_us));
+}
+
+void Waiting::dequeue(const std::string &lock_key, int64_t since_us_most) {
+  for (AcquireRequest *request : instance_.places.all_of(lock_key)) {
+    if (request->since_us_ <= since_us_most) finish(*request, Status::DEQUEUED);
+  }
 }
 
 void Waiting::look_at_all() {

@@ -116,7 +116,8 @@ class Waiting {
   void called(Bytes message);  // the key was left free: that one may come for it
   void may_barge(const std::string &lock_key);
   void deadlocked(Bytes message);  // that one's wait was ended to break a cycle
-  void dequeue(const std::string &lock_key);
+  void sent_away(Bytes message);   // those who waited at that time
+  void dequeue(const std::string &lock_key, int64_t since_us_most);
   // On a new connection, and when messages come again: what was sent in between was missed.
   void look_at_all();
   void end_all(const RedisOwner *owner, Status status);

@@ -10,9 +10,7 @@
 local function side(letter, name) return 'll1:' .. letter .. ':{' .. name .. '}' end
 local function is_named(owner) return owner and string.find(owner, '/', 1, true) ~= nil end
 
-redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
-redis.call('PEXPIRE', KEYS[1], ARGV[4])
-local edges, visited, most = 0, {[ARGV[1]] = true}, tonumber(ARGV[5])
+local edges, walked, visited, most = 0, 0, {[ARGV[1]] = true}, tonumber(ARGV[5])
 
 local function wait_of(id, lock)
   local entry = redis.call('HGET', side('e', lock), id)
@@ -21,7 +19,8 @@ local function wait_of(id, lock)
   return {id = id, lock = lock, since = tonumber(since), instance = instance, owner = owner}
 end
 
--- The holder, and the next named owner ahead, whose own waits lead on.
+-- The holder, and the next named owner ahead, whose own waits lead on. Those of no owner who are passed on the way have
+-- a bound of their own: they must not hide the holder.
 local function owners_before(wait)
   local found = {}
   local held = redis.pcall('GET', wait.lock)
@@ -29,8 +28,8 @@ local function owners_before(wait)
   if is_named(holder) and holder ~= wait.owner then found[1] = holder end
   local queue = side('q', wait.lock)
   for rank = (redis.call('ZRANK', queue, wait.id) or 0) - 1, 0, -1 do
-    edges = edges + 1
-    if edges > most then break end
+    walked = walked + 1
+    if walked > most then break end
     local ahead = wait_of(redis.call('ZRANGE', queue, rank, rank)[1], wait.lock)
     if ahead and is_named(ahead.owner) and ahead.owner ~= wait.owner then
       found[#found + 1] = ahead.owner
@@ -40,12 +39,14 @@ local function owners_before(wait)
   return found
 end
 
-local function waits_of(owner)
+-- Not many more than can be followed; and away with notes of waits that have ended.
+local function waits_of(owner, bound)
   local waits, notes = {}, redis.call('HGETALL', side('o', owner))
   for i = 1, #notes, 2 do
     local wait = wait_of(notes[i], notes[i + 1])
     if wait then
       waits[#waits + 1] = wait
+      if #waits > bound then break end
     else
       redis.call('HDEL', side('o', owner), notes[i])
     end
@@ -62,7 +63,7 @@ local function search(wait, path)
     if owner == ARGV[1] then return path end
     if not visited[owner] then
       visited[owner] = true
-      for _, next_wait in ipairs(waits_of(owner)) do
+      for _, next_wait in ipairs(waits_of(owner, most)) do
         local cycle = search(next_wait, path)
         if cycle then return cycle end
       end
@@ -72,9 +73,14 @@ local function search(wait, path)
   return nil
 end
 
+-- An owner who always waits for something keeps its notes for ever: they are looked through before there are many.
+local is_new = redis.call('HSET', KEYS[1], ARGV[2], ARGV[3]) == 1
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+if is_new and redis.call('HLEN', KEYS[1]) % 64 == 0 then waits_of(ARGV[1], math.huge) end
+
 local first = wait_of(ARGV[2], ARGV[3])
 local cycle = first and search(first, {})
-if not cycle then return {'', edges > most and 1 or 0} end
+if not cycle then return {'', (edges > most or walked > most) and 1 or 0} end
 if ARGV[6] == 'report' then return {'cycle', 0} end
 local ends = first
 for _, wait in ipairs(cycle) do

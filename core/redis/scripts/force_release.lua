@@ -15,7 +15,8 @@ if ARGV[1] == '1' then
   for _, field in ipairs(redis.call('HKEYS', key.entries)) do
     if string.sub(field, 1, 1) == 'i' then told[#told + 1] = string.sub(field, 2) end
   end
-  for _, waiter in ipairs(told) do redis.call('PUBLISH', 'll1:i:' .. waiter, 'd' .. key.lock) end
+  local message = 'd' .. string.format('%.0f', server_now()) .. '|' .. key.lock
+  for _, waiter in ipairs(told) do redis.call('PUBLISH', 'll1:i:' .. waiter, message) end
   redis.call('DEL', key.queue, key.entries, key.anyone)
 end
 if fits then free(key, server_now(), -1) end

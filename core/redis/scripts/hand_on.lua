@@ -106,9 +106,22 @@ local function enqueue(key, now, id, place)
   return ticket
 end
 
--- Its instance lives, and so does the queue.
+-- What was last heard of instances that are dead by now.
+local function forget_dead(key, now)
+  for _, field in ipairs(redis.call('HKEYS', key.entries)) do
+    if string.sub(field, 1, 1) == 'i' then
+      local seen, alive_ms = string.match(redis.call('HGET', key.entries, field), '^(%d+)|(%d+)|')
+      if not seen or now - seen >= alive_ms * 1000 then redis.call('HDEL', key.entries, field) end
+    end
+  end
+end
+
+-- Its instance lives, and so does the queue. Processes come and go while a queue is never empty: before they are many,
+-- those who are gone are forgotten.
 local function heard_of(key, now, instance, alive_ms, listens)
-  redis.call('HSET', key.entries, 'i' .. instance, string.format('%.0f|%s|%s', now, alive_ms, listens))
+  local heard = string.format('%.0f|%s|%s', now, alive_ms, listens)
+  local is_new = redis.call('HSET', key.entries, 'i' .. instance, heard) == 1
+  if is_new and redis.call('HLEN', key.entries) % 64 == 0 then forget_dead(key, now) end
   if redis.call('PTTL', key.entries) < tonumber(alive_ms) then
     redis.call('PEXPIRE', key.entries, alive_ms)
     redis.call('PEXPIRE', key.queue, alive_ms)
