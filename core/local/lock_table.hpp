@@ -83,10 +83,11 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
 
   // admin.cpp
   Status release_keys(LocalOwner &owner, std::span<const Bytes> keys);
-  Status force_release(Bytes key, bool drop_queue);
-  // Ends holds and waits of everyone whom `whom` picks.
+  Status force_release(Bytes key, bool drop_queue, Tally &tally);
+  // Ends holds of everyone whom `whom` picks, and waits that `waits` picks, as DEQUEUED; in steps of `batch` entries.
   using Whom = std::function<bool(const LocalOwner &)>;
-  uint64_t clear(const Whom &whom, Status waits_end);
+  using WhichWait = std::function<bool(const Waiter &)>;
+  Tally clear(const Whom &whom, const WhichWait &waits, uint32_t batch);
   void close_owner(LocalOwner &owner);
   void close_instance(LocalOwner &unnamed, bool leave);
 
@@ -95,8 +96,10 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   bool is_queued(Bytes key);
   std::unique_ptr<KeyInfo> inspect(Bytes key, bool with_waiters);
   std::unique_ptr<KeyInfo> inspect_global();
-  // The keys of one shard that are held (or waited for), copied under its lock in small steps.
-  void list_shard(uint32_t shard, bool queues, Bytes prefix, std::vector<std::unique_ptr<KeyInfo>> &out);
+  // The next keys that are held (or waited for), of `budget` entries at most, copied under a shard's lock in small
+  // steps.
+  void list_step(Ask::Which which, Bytes prefix, uint32_t budget, ListPosition &position,
+                 std::vector<std::unique_ptr<KeyInfo>> &out);
   void stats(liblock_stats &stats);
   void check_invariants();
   uint64_t highest_token();
@@ -132,6 +135,11 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   }
   Nanos deadline_after(Nanos ttl) const {
     return ttl == kNever ? kNever : clock_.coarse() + clock_.resolution() + ttl;
+  }
+  // When a hold began whose deadline was set just now; the clock is not asked twice.
+  Nanos start_of(Nanos deadline, Nanos ttl) const {
+    const bool is_leased = deadline != kNever && ttl != kNever;
+    return is_leased ? deadline - ttl - clock_.resolution() : clock_.coarse();
   }
 
   // fast_path.hpp, holds.cpp; with the shard's lock, which the second one lets go
@@ -258,13 +266,14 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
 
   // admin.cpp
   enum class Waits : uint8_t { ForLocks, AlsoWatches };
-  void end_waits_of_entry(Shard &shard, uint32_t index, const Whom &whom, Waits which, Status status,
-                          Deferred &deferred);
-  void end_global_waits(const Whom &whom, Waits which, Status status);
+  size_t end_waits_of_entry(Shard &shard, uint32_t index, const WhichWait &waits, Waits which, Status status,
+                            Deferred &deferred);
+  size_t end_global_waits(const WhichWait &waits, Waits which, Status status);
   template <typename Visit>
-  void for_each_entry(Visit visit);
+  uint64_t for_each_entry(uint32_t batch, Visit visit);
 
   // views.cpp
+  void describe_start(const Record &record, Nanos now, KeyInfo &info) const;
   std::unique_ptr<KeyInfo> describe(Shard &shard, uint32_t index, bool with_waiters, Nanos now);
 
   // deadlock.cpp

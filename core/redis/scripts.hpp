@@ -14,7 +14,7 @@ struct Script {
 };
 
 namespace scripts {
-extern const Script acquire, extend, force_release, inspect, leave, release, update, verify;
+extern const Script acquire, clear, extend, force_release, inspect, leave, queue, release, update, verify;
 }
 
 }  // namespace liblock

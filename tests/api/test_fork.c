@@ -48,7 +48,7 @@ static int copies_answer_forked(void *argument) {
   CHILD_CHECK(liblock_owner_open(f->context, KEY("o"), &owner, NULL) == LIBLOCK_FORKED);
   CHILD_CHECK(liblock_ping(f->context, NULL) == LIBLOCK_FORKED);
   CHILD_CHECK(liblock_stats_get(f->context, &stats) == LIBLOCK_FORKED);
-  CHILD_CHECK(liblock_clear(f->context, NULL, NULL) == LIBLOCK_FORKED);
+  CHILD_CHECK(liblock_clear(f->context, NULL, NULL, NULL) == LIBLOCK_FORKED);
   CHILD_CHECK(liblock_completions_next(f->queue, 0, &entry) == LIBLOCK_FORKED);
   return 0;
 }

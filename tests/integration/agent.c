@@ -342,21 +342,53 @@ static void perform_fork(const struct request *request, liblock_context *context
   answer(request, LIBLOCK_OK, "child=%d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
+static void answer_report(const struct request *request, liblock_status status, const liblock_report *report,
+                          const char *message) {
+  answer(request, status,
+         "count=%llu locks=%llu queues=%llu keys=%llu waiters=%llu steps=%llu elapsed_us=%lld message=%s",
+         (unsigned long long)report->locks, (unsigned long long)report->locks,
+         (unsigned long long)report->queues, (unsigned long long)report->keys,
+         (unsigned long long)report->waiters, (unsigned long long)report->steps,
+         (long long)report->elapsed_us, message);
+}
+
+/* What is listed is answered as counts; `what` is a LIBLOCK_LIST_… */
 static void perform_list(const struct request *request, liblock_context *context) {
   liblock_list_options options;
   liblock_list_options_init(&options, sizeof options);
   const struct word *prefix = option(request, "key_prefix");
   if (prefix) options.key_prefix = prefix->text, options.key_prefix_size = prefix->size;
-  liblock_cursor *cursor;
-  liblock_status status = liblock_list_locks(context, &options, &cursor, NULL);
-  liblock_info *info = NULL;
-  long count = 0;
-  while (status == LIBLOCK_OK && (status = liblock_cursor_next(cursor, &info)) == LIBLOCK_OK && info) {
-    count++;
-    liblock_info_free(info);
+  options.batch_size = number_option(request, "batch", LIBLOCK_DEFAULT);
+  liblock_report report;
+  liblock_report_init(&report, sizeof report);
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  const liblock_status status = liblock_list_each(context, (int32_t)number_option(request, "what", 0),
+                                                  &options, NULL, NULL, &report, &result);
+  answer_report(request, status, &report, result.message);
+}
+
+static void perform_clear(const struct request *request, liblock_context *context) {
+  liblock_clear_options options;
+  liblock_clear_options_init(&options, sizeof options);
+  options.batch_size = number_option(request, "batch", LIBLOCK_DEFAULT);
+  options.scan_size = number_option(request, "scan", LIBLOCK_DEFAULT);
+  options.dead_ttl_ms = number_option(request, "dead_ttl_ms", LIBLOCK_DEFAULT);
+  liblock_report report;
+  liblock_report_init(&report, sizeof report);
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  const struct word *owner = option(request, "owner_id");
+  const struct word *instance = owner ? NULL : option(request, "instance_id");
+  liblock_status status;
+  if (owner) {
+    status = liblock_clear_owner(context, owner->text, owner->size, &options, &report, &result);
+  } else if (instance) {
+    status = liblock_clear_instance(context, instance->text, instance->size, &options, &report, &result);
+  } else if (number_option(request, "dead", 0)) {
+    status = liblock_clear_dead(context, &options, &report, &result);
+  } else {
+    status = liblock_clear(context, &options, &report, &result);
   }
-  liblock_cursor_free(cursor);
-  answer(request, status, "count=%ld", count);
+  answer_report(request, status, &report, result.message);
 }
 
 static bool perform_on_context(struct request *request, struct context *context) {
@@ -379,9 +411,7 @@ static bool perform_on_context(struct request *request, struct context *context)
   } else if (strcmp(verb, "list") == 0) {
     perform_list(request, context->context);
   } else if (strcmp(verb, "clear") == 0) {
-    uint64_t cleared = 0;
-    const liblock_status status = liblock_clear(context->context, &cleared, &result);
-    answer(request, status, "count=%llu message=%s", (unsigned long long)cleared, result.message);
+    perform_clear(request, context->context);
   } else if (strcmp(verb, "inspect") == 0) {
     perform_inspect(request, context->context);
   } else if (strcmp(verb, "async") == 0) {
