@@ -299,12 +299,13 @@ static void perform_inspect(const struct request *request, liblock_context *cont
   const liblock_status status = liblock_inspect_queue(context, key->text, key->size, &info, &result);
   size_t size = 0;
   const void *owner = status == LIBLOCK_OK ? liblock_info_owner(info, &size) : "";
-  answer(request, status, "held=%d token=%llu waiters=%zu owner=%.*s message=%s",
-         status == LIBLOCK_OK && liblock_info_is_held(info),
-         status == LIBLOCK_OK ? (unsigned long long)liblock_info_token(info) : 0ull,
-         status == LIBLOCK_OK ? liblock_info_waiter_count(info) : 0, (int)size, (const char *)owner,
-         result.message);
-  if (status == LIBLOCK_OK) liblock_info_free(info);
+  answer(request, status,
+         "held=%d zombie=%d token=%llu since_us=%lld initial_ttl_ms=%lld waiters=%zu owner=%.*s message=%s",
+         liblock_info_is_held(info), liblock_info_is_zombie(info),
+         (unsigned long long)liblock_info_token(info), (long long)liblock_info_since_us(info),
+         (long long)liblock_info_initial_ttl_ms(info), liblock_info_waiter_count(info), (int)size,
+         (const char *)owner, result.message);
+  liblock_info_free(info);
 }
 
 static void perform_on_key(const struct request *request, liblock_context *context) {
@@ -324,7 +325,8 @@ static void perform_on_key(const struct request *request, liblock_context *conte
     status =
         liblock_wait_released(context, key->text, key->size, number_option(request, "wait_ms", -1), &result);
   }
-  answer(request, status, "locked=%d message=%s", locked, result.message);
+  answer(request, status, "locked=%d flags=%u queue_length=%lld message=%s", locked, (unsigned)result.flags,
+         (long long)result.queue_length, result.message);
 }
 
 /* What a fork leaves to the child: copies that answer FORKED, and can be closed and freed. */
@@ -399,6 +401,9 @@ static bool perform_on_context(struct request *request, struct context *context)
   } else if (strcmp(verb, "ping") == 0) {
     const liblock_status status = liblock_ping(context->context, &result);
     answer(request, status, "message=%s", result.message);
+  } else if (strcmp(verb, "instance") == 0) {
+    char id[512];
+    answer(request, liblock_instance_id(context->context, id, sizeof id, NULL), "id=%s", id);
   } else if (strcmp(verb, "told") == 0) {
     answer(request, LIBLOCK_OK,
            "lost=%d connected=%d disconnected=%d server_changed=%d doubt_ended=%d may_evict=%d",
