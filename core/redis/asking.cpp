@@ -7,6 +7,7 @@
 #include "redis/clearing.hpp"
 #include "redis/handing_over.hpp"
 #include "redis/instance.hpp"
+#include "redis/renaming.hpp"
 #include "redis/scanning.hpp"
 
 namespace liblock {
@@ -178,7 +179,11 @@ void Asking::start(Ask &ask) {
       if (held(ask) != nullptr) finish(ask, export_lock(instance_, ask));
       return;
     case Ask::What::Adopt:
-      return adopt_lock(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
+      return adopt_lock(instance_, ask, [this, one](Status s, const std::string &why) {
+        if (s != Status::OK) return finish(*one, s, why);
+        rename_records(instance_, one->lock,
+                       [one](Status, const std::string &) { finish(*one, Status::OK); });
+      });
   }
 }
 

@@ -14,7 +14,8 @@ struct Script {
 };
 
 namespace scripts {
-extern const Script acquire, clear, extend, force_release, inspect, leave, queue, release, update, verify;
+extern const Script acquire, clear, extend, force_release, inspect, leave, queue, release, rename, update,
+    verify;
 }
 
 }  // namespace liblock

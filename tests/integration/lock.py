@@ -295,6 +295,7 @@ def a_lock_is_exported_to_and_adopted_by_another_process():
         mine = status(other("adopt", "c", raw, ttl_ms=5000), "OK")
         same(mine.token, lock.token)
         assert left_ms("liblock:handed") > 4000
+        same(agent("inspect", "c", "handed").owner, other("instance", "c").id)
         status(other("release", "c", mine.lock), "OK")
         status(other("adopt", "c", raw), "LOST")
 

@@ -268,9 +268,9 @@ def credentials_open_the_door_and_are_never_told():
 
 
 LOCKING = ("~liblock:*", "~ll1:*", "resetchannels", "&ll1:*", "-@all", "+evalsha", "+eval", "+get", "+set", "+del",
-           "+pttl", "+pexpire", "+persist", "+exists", "+time", "+hset", "+hget", "+hmget", "+hgetall", "+zadd", "+zrem", "+zrank",
-           "+zcard", "+zrange", "+zpopmin", "+publish", "+subscribe", "+ping", "+info", "+select", "+client|setname",
-           "+wait", "+pubsub|numsub")
+           "+pttl", "+pexpire", "+persist", "+exists", "+time", "+hset", "+hget", "+hmget", "+hgetall",
+           "+zadd", "+zrem", "+zrank", "+zcard", "+zrange", "+zpopmin", "+publish", "+subscribe",
+           "+ping", "+info", "+select", "+client|setname", "+wait", "+pubsub|numsub")
 
 
 def user_with(server, *rules, name="lk"):
