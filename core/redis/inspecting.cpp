@@ -64,6 +64,7 @@ class Looking final : public ServerCall {
   Looking(Instance &instance, std::vector<std::string> lock_keys, Inspection &inspection)
       : instance_(instance), lock_keys_(std::move(lock_keys)), inspection_(inspection) {}
   bool in_detail = false;
+  bool passes_over = false;
   bool with_waiters = false;
   void next() {
     const size_t until = std::min(lock_keys_.size(), infos_.size() + kKeysPerLook);
@@ -74,7 +75,7 @@ class Looking final : public ServerCall {
       key(Keyspace::side_key(Keyspace::Side::Queue, lock_keys_[i]));
       key(Keyspace::side_key(Keyspace::Side::Metadata, lock_keys_[i]));
     }
-    argument(in_detail ? Bytes("1") : Bytes("0"));
+    argument(in_detail ? Bytes("1") : passes_over ? Bytes("2") : Bytes("0"));
     instance_.link.send(*this);
   }
   bool fits(const Reply &reply) const override {
@@ -143,6 +144,12 @@ class Looking final : public ServerCall {
 
 void inspect(Instance &instance, const std::vector<std::string> &lock_keys, Inspection &inspection) {
   (new Looking(instance, lock_keys, inspection))->next();
+}
+
+void inspect_listed(Instance &instance, const std::vector<std::string> &lock_keys, Inspection &inspection) {
+  auto *looking = new Looking(instance, lock_keys, inspection);
+  looking->passes_over = true;
+  looking->next();
 }
 
 void inspect_in_detail(Instance &instance, const std::string &lock_key, bool with_waiters,

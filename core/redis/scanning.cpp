@@ -127,7 +127,7 @@ class ListStep final : public Inspection {
   void look() {
     const std::vector<std::string> &found = ask_.position.found;
     const auto first = found.end() - static_cast<ptrdiff_t>(std::min(found.size(), kKeysPerLook));
-    inspect(instance_, std::vector<std::string>(first, found.end()), *this);
+    inspect_listed(instance_, std::vector<std::string>(first, found.end()), *this);
   }
   void end(Status status, const std::string &why) {
     const AskDone done = std::move(done_);

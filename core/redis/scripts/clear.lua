@@ -42,7 +42,8 @@ for i = 1, #KEYS, 5 do
       redis.call('PUBLISH', 'll1:i:' .. instance, 'l' .. lock)
       taken = id
     end
-    if (taken ~= '' or away > 0) and redis.call('EXISTS', lock) == 0 then rouse(lock, waiters, queue, entries) end
+    local may_be_free = whom ~= 'all' and (taken ~= '' or away > 0)
+    if may_be_free and redis.call('EXISTS', lock) == 0 then rouse(lock, waiters, queue, entries) end
   end
   answer[#answer + 1] = taken
   answer[#answer + 1] = away

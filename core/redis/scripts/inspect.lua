@@ -1,15 +1,18 @@
 -- SPDX-License-Identifier: MIT
 -- Purpose: shows who holds and how many wait, of several keys at once.
 -- KEYS: (lock, waiters, queue, metadata) of each key
--- ARGV: 1 1 = say also whether anybody listens for the holder's instance
+-- ARGV: 1 1 = say also whether anybody listens for the holder's instance, 2 = pass over what is not a lock
 -- Returns: now, then for each key: record (8 KiB of it: ours are shorter) or nil, PTTL, number of waiting instances,
 --   number of requests in the queue, 1 = somebody listens for the holder's instance, 0 = nobody, -1 = not known,
---   metadata as names and values | an error when a key holds something that is not a lock
+--   metadata as names and values | an error when a key holds something that is not a lock, unless that is passed over
 -- Uses: clock, listens
 local answer = {server_now()}
 for i = 1, #KEYS, 4 do
   local held = redis.pcall('GET', KEYS[i])
-  if type(held) == 'table' then return held end
+  if type(held) == 'table' then
+    if ARGV[1] ~= '2' then return held end
+    held = false
+  end
   local heard_of = -1
   if held then
     held = string.sub(held, 1, 8192)

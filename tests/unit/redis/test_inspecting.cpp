@@ -149,6 +149,19 @@ UNIT_TEST(a_lock_of_ours_is_shown_with_its_first_lease_and_its_handles) {
   EXPECT(info.since_us > 0 && s.now_us() - info.since_us < 1'000'000);
 }
 
+UNIT_TEST(handles_that_share_a_hold_are_counted_by_whom_they_belong_to) {
+  Scene s;
+  const auto owner = s.a.owner("o|%");
+  for (int i = 0; i < 3; ++i) {
+    Wanted &wanted = s.a.acquire({"k"}, waiting_ms(1'000), owner);
+    EXPECT(s.world.run_until([&] { return wanted.ended(); }, 5'000) && wanted.is(Status::OK));
+  }
+  const KeyInfo &info = s.inspect_queue("k");
+  EXPECT(info.hold_count == 3 && info.owner == owner->id());
+  Question &other = s.ask(s.b, Ask::What::Inspect, [](Ask &q) { q.keys = {"k"}; });
+  EXPECT(other.infos.at(0)->hold_count == 1);
+}
+
 UNIT_TEST(a_queue_is_read_page_after_page_in_its_order) {
   Scene s;
   const int64_t now_us = s.now_us();
@@ -195,6 +208,7 @@ UNIT_TEST(lists_tell_locks_from_queues_whatever_the_size_of_their_steps) {
   s.node.ask({"SET", "liblock:x/foreign", "somebody"});
   s.node.ask({"SET", "elsewhere:x/l", "ll1|"});
   s.node.ask({"ZADD", "ll1:w:{liblock:x/w}", "1", "b"});
+  s.node.ask({"HSET", "liblock:x/w", "no", "lock"});
   for (const uint32_t batch : {1u, 7u, 500u, 65'536u}) {
     EXPECT(s.list(Ask::Which::Locks, batch, "x/").size() == 300);
     EXPECT(s.list(Ask::Which::Queues, batch, "x/").size() == 151);
@@ -321,6 +335,7 @@ UNIT_MAIN("inspecting",
           cmocka_unit_test(since_and_the_first_lease_are_read_where_a_record_has_them),
           cmocka_unit_test(an_update_leaves_since_and_lease_in_the_record),
           cmocka_unit_test(a_lock_of_ours_is_shown_with_its_first_lease_and_its_handles),
+          cmocka_unit_test(handles_that_share_a_hold_are_counted_by_whom_they_belong_to),
           cmocka_unit_test(a_queue_is_read_page_after_page_in_its_order),
           cmocka_unit_test(a_waiter_whose_entry_is_missing_or_odd_is_counted_and_not_named),
           cmocka_unit_test(a_holder_for_whom_nobody_listens_is_a_zombie_once_it_is_no_newcomer),
