@@ -96,6 +96,7 @@ Status LockTable::extend(const void *instance, Handle h, Nanos ttl, bool add, Ho
         shard.entry(index).handle == h && shard.entry(index).held() && shard.deadline(index) > clock_.now();
     if (held) {
       after.deadline = shard.deadline(index) = new_deadline(shard.deadline(index));
+      if (shard.begun(index) > 0) shard.begun(index) = -shard.begun(index);
       nudge_head(shard, index, deferred);
     }
     shard.mutex.unlock();

@@ -2,6 +2,7 @@
 // What can be seen of the table from outside: copies made under a shard's lock, one key or 64 entries at a
 // time.
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/wall_clock.hpp"
 #include "local/lock_table.hpp"
@@ -31,9 +32,15 @@ bool is_wanted(const KeyInfo &info, Ask::Which which) {
   return info.waiter_count() != 0 || (which == Ask::Which::Keys && info.is_held);
 }
 
+// Without a lease a thin hold keeps no time: its pair would pay for the clock.
+void describe_thin_start(Nanos begun, Nanos deadline, Nanos now, KeyInfo &info) {
+  if (begun != 0) info.since_us = wall_us_ago(std::max<Nanos>(0, now - std::abs(begun)));
+  info.initial_ttl_ms = begun == 0 ? -1 : begun > 0 ? ms_from_nanos(deadline - begun) : 0;
+}
+
 }  // namespace
 
-// With the lock of one of the record's shards. A thin hold keeps no time: its pair would pay for it.
+// With the lock of one of the record's shards.
 void LockTable::describe_start(const Record &record, Nanos now, KeyInfo &info) const {
   info.since_us = wall_us_ago(now - record.since);
   info.initial_ttl_ms = ms_or_none(record.initial_ttl);
@@ -62,7 +69,7 @@ std::unique_ptr<KeyInfo> LockTable::describe(Shard &shard, uint32_t index, bool 
     } else if (entry.has_value) {
       info->value = shard.value_of(entry.handle);
     }
-    if (info->remaining_ms == -1 && info->initial_ttl_ms == 0) info->initial_ttl_ms = -1;
+    if (oldest == nullptr) describe_thin_start(shard.begun(index), shard.deadline(index), now, *info);
   }
   if (with_waiters && entry.queue != nullptr) add_waiters(*entry.queue, now, *info);
   return info;

@@ -126,18 +126,44 @@ static void an_info_tells_everything_about_the_holder(void **state) {
   liblock_owner_free(owner);
 }
 
-static void a_plain_lock_keeps_no_time_and_says_so(void **state) {
+static void assert_start(liblock_context *context, const char *key, int64_t since_us,
+                         int64_t initial_ttl_ms) {
+  liblock_info *info = inspect(context, key);
+  if (since_us == 0)
+    assert_true(liblock_info_since_us(info) == 0);
+  else
+    assert_in_range(liblock_info_since_us(info), since_us - 100000, wall_us() + 100000);
+  assert_true(liblock_info_initial_ttl_ms(info) == initial_ttl_ms);
+  liblock_info_free(info);
+}
+
+static void a_plain_lock_keeps_the_time_of_its_lease_and_without_one_says_so(void **state) {
   const liblock_acquire_options leased = with_ttl(60000);
-  take(*state, "plain");
-  take_with(*state, "leased", &leased);
-  liblock_info *info = inspect(*state, "plain");
-  assert_true(liblock_info_since_us(info) == 0);
-  assert_true(liblock_info_initial_ttl_ms(info) == -1);
-  liblock_info_free(info);
-  info = inspect(*state, "leased");
-  assert_true(liblock_info_since_us(info) == 0);
-  assert_true(liblock_info_initial_ttl_ms(info) == 0);
-  liblock_info_free(info);
+  const int64_t since_us = wall_us();
+  const liblock_lock plain = take(*state, "plain");
+  const liblock_lock lock = take_with(*state, "leased", &leased);
+  assert_start(*state, "plain", 0, -1);
+  assert_start(*state, "leased", since_us, 60000);
+  assert_ok(liblock_extend(*state, lock, 90000, LIBLOCK_EXTEND_SET, NULL));
+  assert_start(*state, "leased", since_us, 0); /* what it was at first is not kept */
+  assert_ok(liblock_extend(*state, plain, 90000, LIBLOCK_EXTEND_SET, NULL));
+  assert_start(*state, "plain", 0, -1);
+  assert_ok(liblock_extend(*state, lock, LIBLOCK_TTL_NONE, LIBLOCK_EXTEND_SET, NULL));
+  assert_start(*state, "leased", since_us, 0);
+  /* Handed over, long and short ways. */
+  worker *next = worker_acquires(*state, "leased", &leased);
+  await_waiters(*state, 1);
+  assert_ok(liblock_release(*state, lock, NULL));
+  liblock_lock handed = 0;
+  assert_ok(worker_join(next, &handed, NULL));
+  assert_start(*state, "leased", since_us, 60000);
+  recorder *r = recorder_new(*state, false);
+  request_key(*state, r, 0, "leased", NULL);
+  assert_ok(liblock_extend(*state, handed, LIBLOCK_TTL_NONE, LIBLOCK_EXTEND_SET, NULL));
+  assert_ok(liblock_release(*state, handed, NULL));
+  assert_true(recorder_await(r, 1));
+  assert_start(*state, "leased", 0, -1);
+  recorder_free(r);
 }
 
 static void metadata_that_could_be_taken_for_what_every_info_has_are_refused(void **state) {
@@ -449,7 +475,7 @@ int main(void) {
       fresh(is_locked_and_is_queued_answer_one_or_zero),
       fresh(an_overdue_lock_is_not_locked),
       fresh(an_info_tells_everything_about_the_holder),
-      fresh(a_plain_lock_keeps_no_time_and_says_so),
+      fresh(a_plain_lock_keeps_the_time_of_its_lease_and_without_one_says_so),
       fresh(metadata_that_could_be_taken_for_what_every_info_has_are_refused),
       fresh(an_info_is_a_snapshot_that_outlives_the_lock),
       fresh(every_key_of_a_lock_shows_its_value_and_so_does_the_global_lock),

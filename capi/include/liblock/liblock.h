@@ -550,11 +550,11 @@ LIBLOCK_API const void *liblock_info_instance(const liblock_info *info, size_t *
 LIBLOCK_API const void *liblock_info_host(const liblock_info *info,
                                           size_t *size); /* where that instance runs */
 LIBLOCK_API uint64_t liblock_info_token(const liblock_info *info);
-/* When the hold began. Not known of a local lock without owner, value, metadata, renewal, on_lost or a second key: the
- * shortest way keeps no time. */
+/* When the hold began. Not known of a local lock that was granted without a lease and has no owner, value, metadata,
+ * renewal, on_lost or second key: the shortest way asks no clock. */
 LIBLOCK_API int64_t liblock_info_since_us(const liblock_info *info);
-/* The lease that it was granted with (on a server the first one, where it is renewed); -1 = no expiry, 0 = not
- * known. */
+/* The lease that it was granted with (on a server the first one, where it is renewed); -1 = no expiry, 0 = not known
+ * (such as of a plain local lock that was extended). */
 LIBLOCK_API int64_t liblock_info_initial_ttl_ms(const liblock_info *info);
 LIBLOCK_API int64_t liblock_info_remaining_ms(const liblock_info *info); /* -1 = no expiry */
 LIBLOCK_API uint32_t liblock_info_hold_count(const liblock_info *info); /* servers: more than 1 of own locks only */
