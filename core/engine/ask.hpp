@@ -60,6 +60,9 @@ class Ask {
     WaitLost,      // lock, wait
     WaitHeld,      // keys: one; wait
     WaitReleased,  // keys: one; wait
+    ReleaseKey,    // keys: one; text: the value that its lock must carry
+    ExtendKey,     // the same; ttl, flag: adds; view.deadline is the answer
+    UpdateKey,     // the same; value
     Export,        // lock; number: bytes that there is room for; text is the answer
     Adopt,         // text, owner, params; lock is the answer
   };
@@ -74,6 +77,7 @@ class Ask {
   bool flag = false;  // Extend: adds; ForceRelease: drops the queue
   Nanos wait = kNever;
   std::string text;
+  std::string value;
   uint64_t number = 0;
   const AcquireParams *params = nullptr;
   Which which = Which::Locks;

@@ -150,6 +150,13 @@ Status LocalEngine::answer(Ask &ask) {
       return wait(Waiter::Kind::WatchHeld, ask);
     case Ask::What::WaitReleased:
       return wait(Waiter::Kind::WatchReleased, ask);
+    case Ask::What::ReleaseKey:
+      return table_->release_by_value(key, ask.text);
+    case Ask::What::ExtendKey:
+      if (ask.ttl != kNever) lease_used();
+      return table_->extend_by_value(key, ask.text, ask.ttl, ask.flag, ask.view);
+    case Ask::What::UpdateKey:
+      return table_->update_by_value(key, ask.text, ask.value);
     case Ask::What::Export:
     case Ask::What::Adopt:
       return Status::UNSUPPORTED;

@@ -7,6 +7,7 @@
 //   watching.cpp     waits for a change of a lock     leases.cpp    queries, extend, renewal, sweep
 //   global_lock.cpp  the lock that excludes all       deadlock.cpp  search over waits-for edges
 //   admin.cpp        taking away, closing owners      views.cpp     inspect, list, statistics
+//   by_value.cpp     changes without a handle
 //
 // Lock order: LocalOwner::mutex < global_.mutex < Shard::mutex (ascending number) < leaves. No user code runs
 // under any.
@@ -60,7 +61,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   // leases.cpp
   HoldView view(const void *instance, Handle h);
   Status extend(const void *instance, Handle h, Nanos ttl, bool add, HoldView &after);
-  Status update(const void *instance, Handle h, Bytes value);
+  // expected: nullptr, or the value that it must carry; NOT_OWNER.
+  Status update(const void *instance, Handle h, Bytes value, const Bytes *expected = nullptr);
   // A lease timer's turn: renews, or ends what is overdue. Returns when to come again; kNever: not at all.
   Nanos tend_lease(Handle h, Nanos now);
   // Gives a lock its timer; false: the lock is gone already, or has one.
@@ -90,6 +92,11 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   Tally clear(const Whom &whom, const WhichWait &waits, uint32_t batch);
   void close_owner(LocalOwner &owner);
   void close_instance(LocalOwner &unnamed, bool leave);
+
+  // by_value.cpp. NOT_OWNER: the lock carries another value.
+  Status release_by_value(Bytes key, Bytes expected);
+  Status extend_by_value(Bytes key, Bytes expected, Nanos ttl, bool add, HoldView &after);
+  Status update_by_value(Bytes key, Bytes expected, Bytes value);
 
   // views.cpp
   bool is_locked(Bytes key);
@@ -271,6 +278,10 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   size_t end_global_waits(const WhichWait &waits, Waits which, Status status);
   template <typename Visit>
   uint64_t for_each_entry(uint32_t batch, Visit visit);
+
+  // by_value.cpp
+  const std::string *carried(Shard &shard, uint32_t index, Handle &h);
+  Status find_by_value(Bytes key, Bytes expected, Handle &h, const void *&instance);
 
   // views.cpp
   void describe_start(const Record &record, Nanos now, KeyInfo &info) const;

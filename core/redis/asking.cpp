@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "redis/by_value.hpp"
 #include "redis/clearing.hpp"
 #include "redis/handing_over.hpp"
 #include "redis/instance.hpp"
@@ -167,6 +168,11 @@ void Asking::start(Ask &ask) {
       return clear(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
     case Ask::What::ForceRelease:
       return force_release(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
+    case Ask::What::ReleaseKey:
+    case Ask::What::ExtendKey:
+    case Ask::What::UpdateKey:
+      return change_by_value(instance_, ask,
+                             [one](Status s, const std::string &why) { finish(*one, s, why); });
     case Ask::What::CloseOwner:
       return close_owner(ask);
     case Ask::What::WaitLost:

@@ -14,7 +14,7 @@ struct Script {
 };
 
 namespace scripts {
-extern const Script acquire, clear, extend, force_release, inspect, leave, queue, release, rename, update,
+extern const Script acquire, by_value, clear, extend, force_release, inspect, leave, queue, release, rename, update,
     verify;
 }
 

@@ -51,6 +51,32 @@ def force_release_from_another_process_says_what_there_was():
 
 
 @test
+def who_knows_the_value_releases_prolongs_and_updates_without_a_handle():
+    emptied()
+    with opened(Agent()) as agent, opened(Agent()) as other:
+        lock = status(agent("acquire", "c", "k", ttl_ms=60000, value="a|b"), "OK")
+        for verb, more in (("release_key", {}), ("extend_key", {"ttl_ms": 90000}), ("update_key", {"value": "x"})):
+            status(other(verb, "c", "free", expected="a|b", **more), "NOT_HELD")
+            status(other(verb, "c", "k", expected="a|", **more), "NOT_OWNER")
+            status(other(verb, "c", "k", **more), "NOT_OWNER")
+        assert 80000 < status(other("extend_key", "c", "k", expected="a|b", ttl_ms=90000), "OK").remaining_ms <= 90000
+        assert status(other("extend_key", "c", "k", expected="a|b", ttl_ms=1000), "OK").remaining_ms > 80000
+        status(other("extend_key", "c", "k", expected="a|b", ttl_ms=60000, add=1), "OK")
+        assert 140000 < SERVER.call("PTTL", "liblock:k") <= 150000
+        status(other("update_key", "c", "k", expected="a|b", value="c|d"), "OK")
+        status(other("update_key", "c", "k", expected="a|b", value="e"), "NOT_OWNER")
+        assert SERVER.call("GET", "liblock:k").endswith(b"|c|d")
+        status(agent("verify", "c", lock.lock), "OK")
+        waiting = other.ask("acquire", "c", "k")
+        assert eventually(lambda: agent("inspect", "c", "k").waiters == 1)
+        status(agent("release_key", "c", "k", expected="c|d"), "OK")
+        status(agent("is_held", "c", lock.lock), "LOST")
+        status(waiting.result(), "OK")
+        SERVER.call("SET", "liblock:foreign", "a|b")
+        status(agent("release_key", "c", "foreign", expected="a|b"), "NOT_OWNER")
+
+
+@test
 def clear_tells_holders_and_waiters_of_other_processes():
     emptied()
     with opened(Agent()) as agent, opened(Agent()) as other, opened(Agent()) as admin:

@@ -314,7 +314,17 @@ static void perform_on_key(const struct request *request, liblock_context *conte
   liblock_result result = LIBLOCK_RESULT_INIT;
   int32_t locked = 0;
   liblock_status status;
-  if (strcmp(verb, "locked") == 0) {
+  const char *expected = text_option(request, "expected"), *value = text_option(request, "value");
+  const size_t size = expected ? strlen(expected) : 0;
+  if (strcmp(verb, "release_key") == 0) {
+    status = liblock_release_key(context, key->text, key->size, expected, size, &result);
+  } else if (strcmp(verb, "extend_key") == 0) {
+    status =
+        liblock_extend_key(context, key->text, key->size, expected, size, number_option(request, "ttl_ms", 0),
+                           (int32_t)number_option(request, "add", 0), &result);
+  } else if (strcmp(verb, "update_key") == 0) {
+    status = liblock_update_key(context, key->text, key->size, expected, size, value, strlen(value), &result);
+  } else if (strcmp(verb, "locked") == 0) {
     status = liblock_is_locked(context, key->text, key->size, &locked);
   } else if (strcmp(verb, "force") == 0) {
     status = liblock_force_release(context, key->text, key->size, (int32_t)number_option(request, "drop", 0),
@@ -325,8 +335,8 @@ static void perform_on_key(const struct request *request, liblock_context *conte
     status =
         liblock_wait_released(context, key->text, key->size, number_option(request, "wait_ms", -1), &result);
   }
-  answer(request, status, "locked=%d flags=%u queue_length=%lld message=%s", locked, (unsigned)result.flags,
-         (long long)result.queue_length, result.message);
+  answer(request, status, "locked=%d flags=%u queue_length=%d remaining_ms=%lld message=%s", locked,
+         (unsigned)result.flags, (int)result.queue_length, (long long)result.remaining_ms, result.message);
 }
 
 /* What a fork leaves to the child: copies that answer FORKED, and can be closed and freed. */
@@ -374,22 +384,15 @@ static void perform_clear(const struct request *request, liblock_context *contex
   liblock_clear_options_init(&options, sizeof options);
   options.batch_size = number_option(request, "batch", LIBLOCK_DEFAULT);
   options.scan_size = number_option(request, "scan", LIBLOCK_DEFAULT);
-  options.dead_ttl_ms = number_option(request, "dead_ttl_ms", LIBLOCK_DEFAULT);
   liblock_report report;
   liblock_report_init(&report, sizeof report);
   liblock_result result = LIBLOCK_RESULT_INIT;
-  const struct word *owner = option(request, "owner_id");
-  const struct word *instance = owner ? NULL : option(request, "instance_id");
-  liblock_status status;
-  if (owner) {
-    status = liblock_clear_owner(context, owner->text, owner->size, &options, &report, &result);
-  } else if (instance) {
-    status = liblock_clear_instance(context, instance->text, instance->size, &options, &report, &result);
-  } else if (number_option(request, "dead", 0)) {
-    status = liblock_clear_dead(context, &options, &report, &result);
-  } else {
-    status = liblock_clear(context, &options, &report, &result);
-  }
+  const char *owner = text_option(request, "owner_id"), *instance = text_option(request, "instance_id");
+  const liblock_status status =
+      owner      ? liblock_clear_owner(context, owner, strlen(owner), &options, &report, &result)
+      : instance ? liblock_clear_instance(context, instance, strlen(instance), &options, &report, &result)
+      : number_option(request, "dead", 0) ? liblock_clear_dead(context, &options, &report, &result)
+                                          : liblock_clear(context, &options, &report, &result);
   answer_report(request, status, &report, result.message);
 }
 

@@ -452,6 +452,20 @@ LIBLOCK_API liblock_status liblock_extend(liblock_context *context, liblock_lock
 LIBLOCK_API liblock_status liblock_update(liblock_context *context, liblock_lock lock, const void *value,
                                           size_t value_size, liblock_result *result);
 
+/* The same three by key and by the value that the lock carries, without its handle and from any context of the table
+ * or prefix: for whoever was told the value (expected_size 0 = none). After a release the holder's handles are LOST. A
+ * lease that is renewed goes on being renewed; on a server one is never shortened this way, and its holder counts on
+ * no more than he asked for himself. ttl_ms cannot be TTL_AUTO. Returns [OK, NOT_HELD, NOT_OWNER: it carries another
+ * value, or belongs to a foreign client, IN_DOUBT: no answer]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_release_key(liblock_context *context, const void *key, size_t key_size,
+                                               const void *expected, size_t expected_size, liblock_result *result);
+LIBLOCK_API liblock_status liblock_extend_key(liblock_context *context, const void *key, size_t key_size,
+                                              const void *expected, size_t expected_size, int64_t ttl_ms,
+                                              int32_t flags, liblock_result *result);
+LIBLOCK_API liblock_status liblock_update_key(liblock_context *context, const void *key, size_t key_size,
+                                              const void *expected, size_t expected_size, const void *value,
+                                              size_t value_size, liblock_result *result);
+
 /* Held right now? Answered from memory, no I/O. Returns [OK, LOST, NOT_HELD, INVALID_HANDLE]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_is_held(liblock_context *context, liblock_lock lock);
 /* What is left of the lease; -1 = no expiry. Returns as liblock_is_held. Since 0.1. */
