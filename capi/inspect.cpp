@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Looking at keys: questions, snapshots, listings, waits for a change.
+// Looking at one key: questions, snapshots, waits for a change.
 #include "boundary.hpp"
 
 using namespace liblock;
 using namespace liblock::capi;
-
-struct liblock_cursor {
-  std::shared_ptr<Context> context;
-  bool queues = false;
-  std::string prefix;
-  bool at_end = false;
-  uint64_t position = 0;
-  size_t next = 0;
-  std::vector<std::unique_ptr<KeyInfo>> found;
-};
 
 namespace {
 
@@ -67,43 +57,6 @@ liblock_status wait_for_key(liblock_context *context, const void *key, size_t ke
   });
 }
 
-Status read_page(liblock_cursor &cursor, Outcome &outcome) {
-  WaitedAsk ask(Ask::What::List);
-  ask.text = cursor.prefix;
-  ask.flag = cursor.queues;
-  ask.number = cursor.position;
-  if (const Status status = cursor.context->ask(ask, false, outcome); status != Status::OK) return status;
-  cursor.found = std::move(ask.infos);
-  cursor.next = 0;
-  cursor.position = ask.number;
-  cursor.at_end = ask.number == 0;
-  return Status::OK;
-}
-
-liblock_status list(liblock_context *context, const liblock_list_options *options, bool queues,
-                    liblock_cursor **cursor, liblock_result *result) {
-  if (cursor != nullptr) *cursor = nullptr;
-  return guarded_result(result, [&](Outcome &outcome) {
-    if (const Status status = usable(context); status != Status::OK) return status;
-    if (cursor == nullptr) return Status::INVALID_ARGUMENT;
-    liblock_list_options known{};
-    if (options != nullptr) {
-      if (const Status status = read_struct(options, known); status != Status::OK) return status;
-    }
-    if (known.key_prefix_size > kKeyMax || (known.key_prefix == nullptr && known.key_prefix_size != 0)) {
-      return Status::INVALID_ARGUMENT;
-    }
-    auto made = std::make_unique<liblock_cursor>();
-    made->context = context->rep;
-    made->queues = queues;
-    made->prefix.assign(bytes(known.key_prefix, known.key_prefix_size));
-    // The first page at once: what is wrong is told here, where there is a result to tell it in.
-    if (const Status status = read_page(*made, outcome); status != Status::OK) return status;
-    *cursor = made.release();
-    return Status::OK;
-  });
-}
-
 template <typename T>
 T get(const liblock_info *info, T KeyInfo::*field, T otherwise) {
   return info == nullptr ? otherwise : (*info->rep).*field;
@@ -116,6 +69,13 @@ const void *text(const liblock_info *info, std::string KeyInfo::*field, size_t *
 
 const WaiterInfo *waiter_at(const liblock_info *info, size_t index) {
   return info == nullptr || index >= info->rep->waiters.size() ? nullptr : &info->rep->waiters[index];
+}
+
+const void *text_of_waiter(const liblock_info *info, size_t index, std::string WaiterInfo::*field,
+                           size_t *size) {
+  const WaiterInfo *waiter = waiter_at(info, index);
+  if (size != nullptr) *size = waiter == nullptr ? 0 : (waiter->*field).size();
+  return waiter == nullptr ? nullptr : (waiter->*field).data();
 }
 
 }  // namespace
@@ -146,6 +106,11 @@ const void *liblock_info_owner(const liblock_info *info, size_t *size) {
 const void *liblock_info_instance(const liblock_info *info, size_t *size) {
   return text(info, &KeyInfo::instance, size);
 }
+const void *liblock_info_host(const liblock_info *info, size_t *size) {
+  const std::string_view host = info == nullptr ? std::string_view() : host_of_instance(info->rep->instance);
+  if (size != nullptr) *size = host.size();
+  return info == nullptr ? nullptr : host.empty() ? "" : host.data();
+}
 const void *liblock_info_value(const liblock_info *info, size_t *size) {
   return text(info, &KeyInfo::value, size);
 }
@@ -153,6 +118,10 @@ int32_t liblock_info_is_global(const liblock_info *info) { return get(info, &Key
 int32_t liblock_info_is_held(const liblock_info *info) { return get(info, &KeyInfo::is_held, false); }
 int32_t liblock_info_is_zombie(const liblock_info *info) { return get(info, &KeyInfo::is_zombie, false); }
 uint64_t liblock_info_token(const liblock_info *info) { return get(info, &KeyInfo::token, uint64_t{0}); }
+int64_t liblock_info_since_us(const liblock_info *info) { return get(info, &KeyInfo::since_us, int64_t{0}); }
+int64_t liblock_info_initial_ttl_ms(const liblock_info *info) {
+  return get(info, &KeyInfo::initial_ttl_ms, int64_t{0});
+}
 int64_t liblock_info_remaining_ms(const liblock_info *info) {
   return get(info, &KeyInfo::remaining_ms, int64_t{-1});
 }
@@ -170,12 +139,17 @@ liblock_status liblock_info_metadata_at(const liblock_info *info, size_t index, 
 }
 
 size_t liblock_info_waiter_count(const liblock_info *info) {
-  return info == nullptr ? 0 : info->rep->waiters.size();
+  return info == nullptr ? 0 : info->rep->waiter_count();
 }
 const void *liblock_info_waiter_owner(const liblock_info *info, size_t index, size_t *size) {
+  return text_of_waiter(info, index, &WaiterInfo::owner, size);
+}
+const void *liblock_info_waiter_instance(const liblock_info *info, size_t index, size_t *size) {
+  return text_of_waiter(info, index, &WaiterInfo::instance, size);
+}
+int64_t liblock_info_waiter_since_us(const liblock_info *info, size_t index) {
   const WaiterInfo *waiter = waiter_at(info, index);
-  if (size != nullptr) *size = waiter == nullptr ? 0 : waiter->owner.size();
-  return waiter == nullptr ? nullptr : waiter->owner.data();
+  return waiter == nullptr ? 0 : waiter->since_us;
 }
 int64_t liblock_info_waiter_waited_ms(const liblock_info *info, size_t index) {
   const WaiterInfo *waiter = waiter_at(info, index);
@@ -190,39 +164,6 @@ int32_t liblock_info_waiter_priority(const liblock_info *info, size_t index) {
   return waiter == nullptr ? 0 : waiter->priority;
 }
 void liblock_info_free(liblock_info *info) { delete info; }
-
-void liblock_list_options_init(liblock_list_options *options, size_t struct_size) {
-  liblock_list_options defaults{};
-  init_struct(options, struct_size, defaults);
-}
-liblock_status liblock_list_locks(liblock_context *context, const liblock_list_options *options,
-                                  liblock_cursor **cursor, liblock_result *result) {
-  return list(context, options, false, cursor, result);
-}
-liblock_status liblock_list_queues(liblock_context *context, const liblock_list_options *options,
-                                   liblock_cursor **cursor, liblock_result *result) {
-  return list(context, options, true, cursor, result);
-}
-
-liblock_status liblock_cursor_next(liblock_cursor *cursor, liblock_info **info) {
-  if (info == nullptr) return LIBLOCK_INVALID_ARGUMENT;
-  *info = nullptr;
-  if (cursor == nullptr) return LIBLOCK_INVALID_ARGUMENT;
-  return guarded([&] {
-    if (const Status status = cursor->context->state(); status != Status::OK) return status;
-    while (cursor->next == cursor->found.size()) {
-      if (cursor->at_end) return Status::OK;
-      Outcome outcome;
-      if (const Status status = read_page(*cursor, outcome); status != Status::OK) return status;
-    }
-    *info = new liblock_info{std::move(cursor->found[cursor->next])};
-    ++cursor->next;
-    return Status::OK;
-  });
-}
-void liblock_cursor_free(liblock_cursor *cursor) {
-  if (cursor != nullptr && !cursor->context->forked()) delete cursor;
-}
 
 liblock_status liblock_wait_held(liblock_context *context, const void *key, size_t key_size, int64_t wait_ms,
                                  liblock_result *result) {

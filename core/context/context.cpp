@@ -20,11 +20,25 @@ namespace {
 
 constexpr char kLocalScheme[] = "local:";
 
+// Where this process runs, as far as it can stand in a record and in the name of a channel.
+std::string host_name() {
+  char name[65] = "";
+  if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "unknown";
+  for (char *c = name; *c != '\0'; ++c) {
+    const bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
+    if (!is_plain && *c != '-' && *c != '.' && *c != '_') *c = '_';
+  }
+  return name;
+}
+
 std::string new_instance_id(Random &random) {
   char text[48];
   std::snprintf(text, sizeof text, "%d-%016llx", static_cast<int>(getpid()),
                 static_cast<unsigned long long>(random.next()));
-  return text;
+  std::string id(text);
+  id.push_back('@');
+  id += host_name();
+  return id;
 }
 
 constexpr const char *kServerSchemes[] = {"redis://", "rediss://", "unix://"};

@@ -129,7 +129,7 @@ int32_t clear_kind(Engine::Whom whom) {
 
 void tell_cleared(Instruments &instruments, const Ask &ask, Engine::Whom whom, Nanos elapsed) {
   auto told = std::make_unique<Told>(clear_kind(whom));
-  told->event.count = ask.count;
+  told->event.count = ask.tally.locks;
   told->event.elapsed_us = us_of(elapsed);
   if (told->event.kind == LIBLOCK_EVENT_OWNER_CLEARED) {
     told->owner = ask.text;

@@ -59,6 +59,15 @@ void visit_ranges(const liblock_acquire_options &o, Visit visit) {
   visit({"metadata_count", static_cast<int64_t>(o.metadata_count), 0, kMetadataMax, false});
 }
 
+// What an info tells of every lock: metadata of the same name could be taken for it.
+constexpr std::string_view kReservedNames[] = {
+    "key",      "lock_key",       "owner",        "instance", "host",       "token", "since",
+    "since_us", "initial_ttl_ms", "remaining_ms", "count",    "hold_count", "value"};
+bool is_reserved(const liblock_bytes &name) {
+  const std::string_view text(static_cast<const char *>(name.data), name.size);
+  return std::find(std::begin(kReservedNames), std::end(kReservedNames), text) != std::end(kReservedNames);
+}
+
 bool is_off_or_positive(int64_t value) { return value == LIBLOCK_DEFAULT || value == -1 || value > 0; }
 
 // What does not fit into a table of ranges; nullptr when all is well.
@@ -77,6 +86,9 @@ const char *contradiction_of(const liblock_acquire_options &o, const ContextOpti
   for (size_t i = 0; i < o.metadata_count; ++i) {
     const liblock_metadata &m = o.metadata[i];
     if (m.name.data == nullptr || m.name.size == 0) return "a metadata name is empty";
+    if (is_reserved(m.name))
+      return "a metadata name is reserved; not key, lock_key, owner, instance, host, token, since, since_us, "
+             "initial_ttl_ms, remaining_ms, count, hold_count or value";
     if (m.value.data == nullptr && m.value.size != 0) return "a metadata value is NULL but its size is not 0";
     if (m.name.size > kSizeMax || m.value.size > kSizeMax)
       return "metadata is larger than 4,096 bytes in all";

@@ -23,8 +23,26 @@ struct HoldView {
   uint32_t hold_count = 0;
 };
 
+// What a call that goes over many keys has counted.
+struct Tally {
+  uint64_t locks = 0;
+  uint64_t queues = 0;
+  uint64_t waiters = 0;  // sent away
+  uint64_t steps = 0;
+};
+
+// Where a listing stands between its steps; a fresh one is at the start.
+struct ListPosition {
+  bool at_end = false;
+  bool is_second_round = false;    // on a server, queues come after locks
+  bool is_round_over = false;      // nothing more is to be found in it
+  uint64_t next = 0;               // the engine's own
+  std::vector<std::string> found;  // on a server, and not looked at yet
+};
+
 class Ask {
  public:
+  enum class Which : uint8_t { Locks, Queues, Keys };
   enum class What : uint8_t {
     Release,      // lock
     ReleaseKeys,  // owner, keys
@@ -32,17 +50,19 @@ class Ask {
     Update,       // lock, text
     Verify,       // lock
     Ping,
-    IsLocked,  // keys: one
-    IsQueued,  // keys: one
-    Inspect,   // keys: one; flag: with the waiters
-    List,      // text: only keys that begin so; flag: those with waiters; number: where to go on, 0 = from
-               // the start, and at the end
-    ForceRelease,  // keys: one; flag: the waiters go as well
-    Clear,         // number: Engine::Whom; text: its identity
+    IsLocked,      // keys: one
+    IsQueued,      // keys: one
+    Inspect,       // keys: one; flag: with the waiters
+    List,          // one step: which, text: only keys that begin so, position, batch: keys to look for
+    ForceRelease,  // keys: one; flag: the waiters go as well; tally says what was there
+    Clear,         // number: Engine::Whom; text: its identity; batch, scan_batch, dead_after; tally
     CloseOwner,    // owner
     WaitLost,      // lock, wait
     WaitHeld,      // keys: one; wait
     WaitReleased,  // keys: one; wait
+    ReleaseKey,    // keys: one; text: the value that its lock must carry
+    ExtendKey,     // the same; ttl, flag: adds; view.deadline is the answer
+    UpdateKey,     // the same; value
     Export,        // lock; number: bytes that there is room for; text is the answer
     Adopt,         // text, owner, params; lock is the answer
   };
@@ -57,13 +77,20 @@ class Ask {
   bool flag = false;  // Extend: adds; ForceRelease: drops the queue
   Nanos wait = kNever;
   std::string text;
+  std::string value;
   uint64_t number = 0;
   const AcquireParams *params = nullptr;
+  Which which = Which::Locks;
+  uint32_t batch = 500;
+  uint32_t scan_batch = 500;
+  Nanos dead_after = kNever;  // Clear: requests that have waited longer count as dead
+  ListPosition position;
 
   // How it ended.
   Status status = Status::INTERNAL;
   HoldView view;
   uint64_t count = 0;
+  Tally tally;
   std::vector<std::unique_ptr<KeyInfo>> infos;
   std::string message;  // more than the status' own text
 };

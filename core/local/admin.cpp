@@ -58,7 +58,7 @@ Status LockTable::release_keys(LocalOwner &owner, std::span<const Bytes> keys) {
   return status;
 }
 
-Status LockTable::force_release(Bytes key, bool drop_queue) {
+Status LockTable::force_release(Bytes key, bool drop_queue, Tally &tally) {
   Deferred deferred(*this);
   const Position at = position_of(key);
   Shard &shard = shards_[at.shard];
@@ -67,43 +67,51 @@ Status LockTable::force_release(Bytes key, bool drop_queue) {
   if (index != kNoEntry && end_if_overdue(shard, index, clock_.now(), deferred))
     index = shard.find(at.hash, key);
   if (index == kNoEntry) return Status::NOT_HELD;
+  if (const WaitQueue *queue = shard.entry(index).queue; queue != nullptr) tally.waiters = queue->waiting();
+  tally.queues = tally.waiters != 0;
   if (drop_queue) {
     end_waits_of_entry(
-        shard, index, [](const LocalOwner &) { return true; }, Waits::ForLocks, Status::DEQUEUED, deferred);
+        shard, index, [](const Waiter &) { return true; }, Waits::ForLocks, Status::DEQUEUED, deferred);
   }
-  const bool held = shard.entry(index).held();
-  if (held) lose(shard, index, EndReason::TakenAway, deferred);
+  tally.locks = shard.entry(index).held();
+  if (tally.locks != 0) lose(shard, index, EndReason::TakenAway, deferred);
   pass_on(shard, index, deferred);
-  return held ? Status::OK : Status::NOT_HELD;
+  return tally.locks != 0 ? Status::OK : Status::NOT_HELD;
 }
 
-// The caller passes the key on.
-void LockTable::end_waits_of_entry(Shard &shard, uint32_t index, const Whom &whom, Waits which, Status status,
-                                   Deferred &deferred) {
+// The caller passes the key on. Returns how many waits for the lock it ended.
+size_t LockTable::end_waits_of_entry(Shard &shard, uint32_t index, const WhichWait &waits, Waits which,
+                                     Status status, Deferred &deferred) {
+  size_t ended = 0;
   WaitQueue *queue = shard.entry(index).queue;
-  if (queue == nullptr) return;
+  if (queue == nullptr) return ended;
   for (auto *list : {&queue->strict, &queue->any, &queue->watchers}) {
     if (list == &queue->watchers && which == Waits::ForLocks) break;
     for (Waiter *w = list->front(); w != nullptr;) {
       Waiter *next = WaitQueue::Waiters::next(w);
-      if (whom(*w->owner)) {
+      if (waits(*w)) {
+        ended += list != &queue->watchers;
         leave_queue(*w, shard);
         finish(*w, status, deferred);
       }
       w = next;
     }
   }
+  return ended;
 }
 
-// Visits all entries in use, 64 per hold of a shard.
+// Visits all entries in use, as many per hold of a shard as the batch says, and 64 at most. Returns the steps.
 template <typename Visit>
-void LockTable::for_each_entry(Visit visit) {
+uint64_t LockTable::for_each_entry(uint32_t batch, Visit visit) {
+  const uint32_t most = std::min(batch, kEntriesPerChunk);
+  uint64_t steps = 0;
   for (uint32_t number = 0; number < kShards; ++number) {
     Shard &shard = shards_[number];
     for (uint32_t index = 0;;) {
       Deferred deferred(*this);
       const std::lock_guard lock(shard.mutex);
-      const uint32_t end = std::min(shard.entries_end(), index + kEntriesPerChunk);
+      const uint32_t end = std::min(shard.entries_end(), index + most);
+      steps += end > index;
       for (; index < end; ++index) {
         if (shard.entry(index).state != Entry::State::InUse) continue;
         visit(shard, index, deferred);
@@ -112,44 +120,55 @@ void LockTable::for_each_entry(Visit visit) {
       if (index >= shard.entries_end()) break;
     }
   }
+  return steps;
 }
 
-uint64_t LockTable::clear(const Whom &whom, Status waits_end) {
-  uint64_t cleared = 0;
+Tally LockTable::clear(const Whom &whom, const WhichWait &waits, uint32_t batch) {
+  Tally tally;
   // Waits first, all of them: what is taken away must not be granted to one who is about to be dequeued.
-  end_global_waits(whom, Waits::ForLocks, waits_end);
-  for_each_entry([&](Shard &shard, uint32_t index, Deferred &deferred) {
-    end_waits_of_entry(shard, index, whom, Waits::ForLocks, waits_end, deferred);
+  tally.waiters = end_global_waits(waits, Waits::ForLocks, Status::DEQUEUED);
+  tally.queues = tally.waiters != 0;
+  tally.steps = for_each_entry(batch, [&](Shard &shard, uint32_t index, Deferred &deferred) {
+    const size_t ended = end_waits_of_entry(shard, index, waits, Waits::ForLocks, Status::DEQUEUED, deferred);
+    tally.waiters += ended;
+    tally.queues += ended != 0;
   });
   {
     Deferred deferred(*this);
     const std::lock_guard lock(global_.mutex);
     if (!global_.handles.empty() && whom(*global_.owner)) {
-      ++cleared;
+      ++tally.locks;
       lose_global(EndReason::TakenAway, deferred);
     }
   }
-  for_each_entry([&](Shard &shard, uint32_t index, Deferred &deferred) {
+  tally.steps += for_each_entry(batch, [&](Shard &shard, uint32_t index, Deferred &deferred) {
     if (!shard.entry(index).held() || !whom(*shard.entry(index).owner)) return;
-    ++cleared;
+    ++tally.locks;
     lose(shard, index, EndReason::TakenAway, deferred);
   });
-  return cleared;
+  return tally;
 }
 
-void LockTable::end_global_waits(const Whom &whom, Waits which, Status status) {
+size_t LockTable::end_global_waits(const WhichWait &waits, Waits which, Status status) {
+  size_t ended = 0;
   Deferred deferred(*this);
   const std::lock_guard lock(global_.mutex);
   for (auto *list : {&global_.queue.strict, &global_.queue.any, &global_.queue.watchers}) {
     if (list == &global_.queue.watchers && which == Waits::ForLocks) break;
     for (Waiter *w = list->front(); w != nullptr;) {
       Waiter *next = WaitQueue::Waiters::next(w);
-      if (whom(*w->owner)) leave_global(*w, status, deferred);
+      if (waits(*w)) {
+        ended += list != &global_.queue.watchers;
+        leave_global(*w, status, deferred);
+      }
       w = next;
     }
   }
-  while (global_.pending != nullptr && whom(*global_.pending->owner))
+  while (global_.pending != nullptr && waits(*global_.pending)) {
+    ++ended;
     leave_global(*global_.pending, status, deferred);
+  }
+  return ended;
 }
 
 void LockTable::close_owner(LocalOwner &owner) {
@@ -186,7 +205,7 @@ void LockTable::close_owner(LocalOwner &owner) {
 void LockTable::close_instance(LocalOwner &unnamed, bool leave) {
   unnamed.closed.store(true);
   const void *instance = unnamed.instance();
-  const Whom ours = [instance](const LocalOwner &owner) { return owner.instance() == instance; };
+  const WhichWait ours = [instance](const Waiter &w) { return w.owner->instance() == instance; };
   end_global_waits(ours, Waits::AlsoWatches, Status::CLOSED);
   std::vector<Handle> held;
   {
@@ -195,10 +214,10 @@ void LockTable::close_instance(LocalOwner &unnamed, bool leave) {
       if (!leave && r->owner->instance() == instance) held.push_back(r->handle);
     }
   }
-  for_each_entry([&](Shard &shard, uint32_t index, Deferred &deferred) {
+  for_each_entry(kEntriesPerChunk, [&](Shard &shard, uint32_t index, Deferred &deferred) {
     end_waits_of_entry(shard, index, ours, Waits::AlsoWatches, Status::CLOSED, deferred);
     const Entry &entry = shard.entry(index);
-    if (leave || !entry.held() || !ours(*entry.owner)) return;
+    if (leave || !entry.held() || entry.owner->instance() != instance) return;
     if (entry.refs == nullptr) return end_hold(shard, index, EndReason::Released, true, deferred);
     for (const KeyRef *ref = entry.refs; ref != nullptr; ref = ref->next) {
       if (ref->record->all_held.load()) held.push_back(ref->record->handle);

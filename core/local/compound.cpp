@@ -53,6 +53,8 @@ bool LockTable::try_compound(LocalOwner &owner, std::span<const Bytes> keys, Nan
   }
   record->owner = &owner;
   const Nanos deadline = deadline_after(ttl);
+  record->since = start_of(deadline, ttl);
+  record->initial_ttl = ttl;
   bool taken = false;
   try {
     const ShardLocks locks(*this, *record);
@@ -301,6 +303,8 @@ void LockTable::complete_record(Record &record, Waiter &waiter, bool all_reenter
                                 Nanos deadline) {
   const AcquireParams &params = *waiter.params;
   record.all_held = true;
+  record.since = start_of(deadline, params.ttl);
+  record.initial_ttl = params.ttl;
   if (params.max_hold != kNever) record.hold_until = clock_.now() + params.max_hold;
   if (all_reentered && params.on_conflict != LIBLOCK_ON_CONFLICT_REENTER_EXTEND) {
     // The inner lock rides on the outer one's lease; only its handle is its own.
@@ -310,6 +314,10 @@ void LockTable::complete_record(Record &record, Waiter &waiter, bool all_reenter
     record.losses.reset();
     record.value.clear();
     record.metadata.clear();
+  }
+  if (const KeyRef *older = record.key_count != 0 ? record.refs[0].next : nullptr; older != nullptr) {
+    record.since = older->record->since;
+    record.initial_ttl = older->record->initial_ttl;
   }
   record.token = token;
   Grant &grant = waiter.grant;

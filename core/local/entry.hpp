@@ -62,6 +62,9 @@ static_assert(sizeof(Entry) == 64, "an entry is one cache line");
 // Deadlines stand apart from the entries and close together: a sweep reads 512 bytes per 64 leases.
 struct Chunk {
   Nanos deadlines[kEntriesPerChunk];
+  // When a thin hold began that was granted with a lease; less than 0: the same, and its lease was changed since; 0: it
+  // was granted without one.
+  Nanos begun[kEntriesPerChunk];
   Entry entries[kEntriesPerChunk];
 };
 

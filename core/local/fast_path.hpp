@@ -25,6 +25,7 @@ namespace liblock {
   entry.owner = &owner;
   entry.token = token;
   chunk.deadlines[index % kEntriesPerChunk] = deadline;
+  chunk.begun[index % kEntriesPerChunk] = deadline - ttl;  // 0 where both are kNever
   ++shard.held;
   ++shard.grants;
   --shard.credit;

@@ -186,6 +186,8 @@ void LockTable::hold_global_again(Waiter &waiter, Deferred &deferred) {
   {
     const std::lock_guard lock(shards_[0].mutex);
     complete_record(*waiter.record, waiter, true, global_.token, global_.deadline.load());
+    waiter.record->since = global_.handles.front()->since;
+    waiter.record->initial_ttl = global_.handles.front()->initial_ttl;
   }
   waiter.grant.hold_count = static_cast<uint32_t>(global_.handles.size());
   finish(waiter, Status::OK, deferred);

@@ -186,6 +186,7 @@ void LockTable::hand_to(Shard &shard, uint32_t index, Waiter &waiter, Deferred &
   const uint64_t token = shard.next_token();
   if (record == nullptr) {
     begin_hold(shard, index, *waiter.owner, deadline, token);
+    shard.begun(index) = deadline - params.ttl;
     waiter.grant.handle = shard.entry(index).handle;
     waiter.grant.token = token;
     waiter.grant.hold_count = 1;
@@ -281,6 +282,7 @@ LocalRequest *LockTable::hand_over(Shard &shard, uint32_t index, const Owner &in
   ++shard.counters.waits_left;
   ++shard.counters.handed_off;
   ++shard.grants;
+  shard.begun(index) = 0;
   entry.owner = next->owner;
   entry.handle = handle::next_in_place(h);
   entry.token = shard.next_token();

@@ -96,6 +96,7 @@ Status LockTable::extend(const void *instance, Handle h, Nanos ttl, bool add, Ho
         shard.entry(index).handle == h && shard.entry(index).held() && shard.deadline(index) > clock_.now();
     if (held) {
       after.deadline = shard.deadline(index) = new_deadline(shard.deadline(index));
+      if (shard.begun(index) > 0) shard.begun(index) = -shard.begun(index);
       nudge_head(shard, index, deferred);
     }
     shard.mutex.unlock();
@@ -160,7 +161,7 @@ void LockTable::arm_timers(Entry &entry, Nanos deadline) {
   }
 }
 
-Status LockTable::update(const void *instance, Handle h, Bytes value) {
+Status LockTable::update(const void *instance, Handle h, Bytes value, const Bytes *expected) {
   const HoldView seen = view(instance, h);
   if (seen.status != Status::OK) return seen.status;
   Shard &home = shards_[handle::shard(h)];
@@ -169,6 +170,8 @@ Status LockTable::update(const void *instance, Handle h, Bytes value) {
     const std::lock_guard lock(home.mutex, std::adopt_lock);
     Entry &entry = home.entry(handle::index(h));
     if (entry.handle != h || !entry.held()) return Status::LOST;
+    if (expected != nullptr && (entry.has_value ? Bytes(home.value_of(h)) : Bytes()) != *expected)
+      return Status::NOT_OWNER;
     home.set_value(entry, value);
     return Status::OK;
   }
@@ -179,6 +182,7 @@ Status LockTable::update(const void *instance, Handle h, Bytes value) {
   }
   const ShardLocks locks(*this, *record, true);
   if (record->lost.load()) return Status::LOST;
+  if (expected != nullptr && Bytes(record->value) != *expected) return Status::NOT_OWNER;
   record->value.assign(value);
   return Status::OK;
 }

@@ -133,12 +133,13 @@ Status LocalEngine::answer(Ask &ask) {
     case Ask::What::Inspect:
       return inspect(ask);
     case Ask::What::List:
-      list(ask);
+      ++ask.tally.steps;
+      table_->list_step(ask.which, ask.text, ask.batch, ask.position, ask.infos);
       return Status::OK;
     case Ask::What::ForceRelease:
-      return table_->force_release(key, ask.flag);
+      return table_->force_release(key, ask.flag, ask.tally);
     case Ask::What::Clear:
-      ask.count = clear(static_cast<Whom>(ask.number), ask.text);
+      clear(ask);
       return Status::OK;
     case Ask::What::CloseOwner:
       close_owner(ask.owner);
@@ -149,6 +150,13 @@ Status LocalEngine::answer(Ask &ask) {
       return wait(Waiter::Kind::WatchHeld, ask);
     case Ask::What::WaitReleased:
       return wait(Waiter::Kind::WatchReleased, ask);
+    case Ask::What::ReleaseKey:
+      return table_->release_by_value(key, ask.text);
+    case Ask::What::ExtendKey:
+      if (ask.ttl != kNever) lease_used();
+      return table_->extend_by_value(key, ask.text, ask.ttl, ask.flag, ask.view);
+    case Ask::What::UpdateKey:
+      return table_->update_by_value(key, ask.text, ask.value);
     case Ask::What::Export:
     case Ask::What::Adopt:
       return Status::UNSUPPORTED;
@@ -181,33 +189,27 @@ Status LocalEngine::inspect(Ask &ask) {
   return Status::OK;
 }
 
-// A part of the table is a shard; the last one is the global lock.
-void LocalEngine::list(Ask &ask) {
-  const auto part = static_cast<uint32_t>(ask.number);
-  ask.number = part < LockTable::kShards ? part + 1 : 0;
-  if (part < LockTable::kShards) {
-    table_->list_shard(part, ask.flag, ask.text, ask.infos);
-  } else if (auto global = table_->inspect_global(); global != nullptr && ask.text.empty()) {
-    if (ask.flag ? !global->waiters.empty() : global->is_held) ask.infos.push_back(std::move(global));
-  }
-}
-
-uint64_t LocalEngine::clear(Whom whom, Bytes id) {
-  return table_->clear(
-      [&](const LocalOwner &owner) {
-        switch (whom) {
-          case Whom::Everybody:
-            return true;
-          case Whom::Owner:
-            return owner.id() == id;
-          case Whom::Instance:
-            return owner.instance_id() == id;
-          case Whom::Dead:
-            return owner.zombie.load();
-        }
-        return false;
-      },
-      Status::DEQUEUED);
+void LocalEngine::clear(Ask &ask) {
+  const auto whom = static_cast<Whom>(ask.number);
+  const LockTable::Whom fits = [&](const LocalOwner &owner) {
+    switch (whom) {
+      case Whom::Everybody:
+        return true;
+      case Whom::Owner:
+        return owner.id() == ask.text;
+      case Whom::Instance:
+        return owner.instance_id() == ask.text;
+      case Whom::Dead:
+        return owner.zombie.load();
+    }
+    return false;
+  };
+  const Nanos now = clock().now();
+  const auto waits = [&](const Waiter &w) {
+    const Nanos began_at = w.first_wait_at != 0 ? w.first_wait_at : w.enqueued_at;
+    return (whom == Whom::Dead && now - began_at > ask.dead_after) || fits(*w.owner);
+  };
+  ask.tally = table_->clear(fits, waits, ask.batch);
 }
 
 // The first lease makes sweeps worth while; until then no timer runs and no thread is started.

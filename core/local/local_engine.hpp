@@ -44,8 +44,7 @@ class LocalEngine final : public Engine {
   Status extend(Handle h, Nanos ttl, bool add, HoldView &after);
   Status wait(Waiter::Kind kind, const Ask &ask);
   Status inspect(Ask &ask);
-  void list(Ask &ask);
-  uint64_t clear(Whom whom, Bytes id);
+  void clear(Ask &ask);
   void lease_used();
   void start_lease_timer(Handle h, std::shared_ptr<Runtime> runtime, bool renew, Nanos ttl);
   void watch_lease(const Grant &grant, const AcquireParams &params, bool global);

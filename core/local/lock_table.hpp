@@ -8,6 +8,7 @@
 //   global_lock.cpp  the lock that excludes all       deadlock.cpp  search over waits-for edges
 //   admin.cpp        taking away, closing owners      views.cpp     inspect, list, statistics
 //   tracing.cpp      what instrumentation is told
+//   by_value.cpp     changes without a handle
 //
 // Lock order: LocalOwner::mutex < global_.mutex < Shard::mutex (ascending number) < leaves. No user code runs
 // under any.
@@ -61,7 +62,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   // leases.cpp
   HoldView view(const void *instance, Handle h);
   Status extend(const void *instance, Handle h, Nanos ttl, bool add, HoldView &after);
-  Status update(const void *instance, Handle h, Bytes value);
+  // expected: nullptr, or the value that it must carry; NOT_OWNER.
+  Status update(const void *instance, Handle h, Bytes value, const Bytes *expected = nullptr);
   // A lease timer's turn: renews, or ends what is overdue. Returns when to come again; kNever: not at all.
   Nanos tend_lease(Handle h, Nanos now);
   // Gives a lock its timer; false: the lock is gone already, or has one.
@@ -84,20 +86,28 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
 
   // admin.cpp
   Status release_keys(LocalOwner &owner, std::span<const Bytes> keys);
-  Status force_release(Bytes key, bool drop_queue);
-  // Ends holds and waits of everyone whom `whom` picks.
+  Status force_release(Bytes key, bool drop_queue, Tally &tally);
+  // Ends holds of everyone whom `whom` picks, and waits that `waits` picks, as DEQUEUED; in steps of `batch` entries.
   using Whom = std::function<bool(const LocalOwner &)>;
-  uint64_t clear(const Whom &whom, Status waits_end);
+  using WhichWait = std::function<bool(const Waiter &)>;
+  Tally clear(const Whom &whom, const WhichWait &waits, uint32_t batch);
   void close_owner(LocalOwner &owner);
   void close_instance(LocalOwner &unnamed, bool leave);
+
+  // by_value.cpp. NOT_OWNER: the lock carries another value.
+  Status release_by_value(Bytes key, Bytes expected);
+  Status extend_by_value(Bytes key, Bytes expected, Nanos ttl, bool add, HoldView &after);
+  Status update_by_value(Bytes key, Bytes expected, Bytes value);
 
   // views.cpp
   bool is_locked(Bytes key);
   bool is_queued(Bytes key);
   std::unique_ptr<KeyInfo> inspect(Bytes key, bool with_waiters);
   std::unique_ptr<KeyInfo> inspect_global();
-  // The keys of one shard that are held (or waited for), copied under its lock in small steps.
-  void list_shard(uint32_t shard, bool queues, Bytes prefix, std::vector<std::unique_ptr<KeyInfo>> &out);
+  // The next keys that are held (or waited for), of `budget` entries at most, copied under a shard's lock in small
+  // steps.
+  void list_step(Ask::Which which, Bytes prefix, uint32_t budget, ListPosition &position,
+                 std::vector<std::unique_ptr<KeyInfo>> &out);
   void stats(liblock_stats &stats);
   void check_invariants();
   uint64_t highest_token();
@@ -133,6 +143,11 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   }
   Nanos deadline_after(Nanos ttl) const {
     return ttl == kNever ? kNever : clock_.coarse() + clock_.resolution() + ttl;
+  }
+  // When a hold began whose deadline was set just now; the clock is not asked twice.
+  Nanos start_of(Nanos deadline, Nanos ttl) const {
+    const bool is_leased = deadline != kNever && ttl != kNever;
+    return is_leased ? deadline - ttl - clock_.resolution() : clock_.coarse();
   }
 
   // fast_path.hpp, holds.cpp; with the shard's lock, which the second one lets go
@@ -259,13 +274,18 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
 
   // admin.cpp
   enum class Waits : uint8_t { ForLocks, AlsoWatches };
-  void end_waits_of_entry(Shard &shard, uint32_t index, const Whom &whom, Waits which, Status status,
-                          Deferred &deferred);
-  void end_global_waits(const Whom &whom, Waits which, Status status);
+  size_t end_waits_of_entry(Shard &shard, uint32_t index, const WhichWait &waits, Waits which, Status status,
+                            Deferred &deferred);
+  size_t end_global_waits(const WhichWait &waits, Waits which, Status status);
   template <typename Visit>
-  void for_each_entry(Visit visit);
+  uint64_t for_each_entry(uint32_t batch, Visit visit);
+
+  // by_value.cpp
+  const std::string *carried(Shard &shard, uint32_t index, Handle &h);
+  Status find_by_value(Bytes key, Bytes expected, Handle &h, const void *&instance);
 
   // views.cpp
+  void describe_start(const Record &record, Nanos now, KeyInfo &info) const;
   std::unique_ptr<KeyInfo> describe(Shard &shard, uint32_t index, bool with_waiters, Nanos now);
 
   // tracing.cpp; where the waiter has a trace

@@ -72,7 +72,9 @@ struct Record {
   // Constant once held, but for ttl and value: written under the locks of all its shards (the global lock's
   // under its own and shard 0's), read under any of them.
   Nanos ttl = kNever;
-  Nanos hold_until = kNever;  // max_hold
+  Nanos since = 0;             // the hold began, by the coarse clock
+  Nanos initial_ttl = kNever;  // that it began with
+  Nanos hold_until = kNever;   // max_hold
   bool renew = false;
   liblock_callback on_lost = nullptr;
   void *on_lost_user_data = nullptr;

@@ -36,7 +36,7 @@ void clear(Record &record) {
   record.queued = nullptr;
   record.key_count = record.lock_count = 0;
   record.key_bytes.clear();
-  record.ttl = record.hold_until = kNever;
+  record.ttl = record.initial_ttl = record.hold_until = kNever;
   record.on_lost = nullptr;
   if (record.losses != nullptr) record.losses.reset();
   if (record.runtime != nullptr) record.runtime.reset();

@@ -59,6 +59,7 @@ void Shard::grow_entries() {
     fresh.hash = free_entry_;
     free_entry_ = index;
     chunk->deadlines[i] = kNever;
+    chunk->begun[i] = 0;
   }
   entries_end_ += kEntriesPerChunk;
 }

@@ -70,6 +70,7 @@ class alignas(64) Shard {
   Chunk &chunk_of(uint32_t index) { return *chunk_at(index); }
   Entry &entry(uint32_t index) { return chunk_at(index)->entries[index % kEntriesPerChunk]; }
   Nanos &deadline(uint32_t index) { return chunk_at(index)->deadlines[index % kEntriesPerChunk]; }
+  Nanos &begun(uint32_t index) { return chunk_at(index)->begun[index % kEntriesPerChunk]; }
   uint32_t entries_end() const { return entries_end_; }
   // The earliest deadline of the entries from..to of one chunk.
   Nanos earliest_deadline(uint32_t from, uint32_t to) const {

@@ -2,7 +2,9 @@
 // What can be seen of the table from outside: copies made under a shard's lock, one key or 64 entries at a
 // time.
 #include <algorithm>
+#include <cstdlib>
 
+#include "base/wall_clock.hpp"
 #include "local/lock_table.hpp"
 
 namespace liblock {
@@ -11,16 +13,38 @@ namespace {
 
 int64_t ms_or_none(Nanos remaining) { return remaining == kNever ? -1 : ms_from_nanos(remaining); }
 
+WaiterInfo waiter_info(const Waiter &w, Nanos now) {
+  const Nanos waited = now - w.enqueued_at;
+  return {w.owner->id(),      waited / kMillisecond,  w.params->order,
+          w.params->priority, w.owner->instance_id(), wall_us_ago(waited)};
+}
+
 void add_waiters(const WaitQueue &queue, Nanos now, KeyInfo &info) {
   for (const auto *list : {&queue.strict, &queue.any}) {
     for (const Waiter *w = list->front(); w != nullptr; w = WaitQueue::Waiters::next(w)) {
-      info.waiters.push_back(
-          {w->owner->id(), (now - w->enqueued_at) / kMillisecond, w->params->order, w->params->priority});
+      info.waiters.push_back(waiter_info(*w, now));
     }
   }
 }
 
+bool is_wanted(const KeyInfo &info, Ask::Which which) {
+  if (which == Ask::Which::Locks) return info.is_held;
+  return info.waiter_count() != 0 || (which == Ask::Which::Keys && info.is_held);
+}
+
+// Without a lease a thin hold keeps no time: its pair would pay for the clock.
+void describe_thin_start(Nanos begun, Nanos deadline, Nanos now, KeyInfo &info) {
+  if (begun != 0) info.since_us = wall_us_ago(std::max<Nanos>(0, now - std::abs(begun)));
+  info.initial_ttl_ms = begun == 0 ? -1 : begun > 0 ? ms_from_nanos(deadline - begun) : 0;
+}
+
 }  // namespace
+
+// With the lock of one of the record's shards.
+void LockTable::describe_start(const Record &record, Nanos now, KeyInfo &info) const {
+  info.since_us = wall_us_ago(now - record.since);
+  info.initial_ttl_ms = ms_or_none(record.initial_ttl);
+}
 
 // With the shard's lock.
 std::unique_ptr<KeyInfo> LockTable::describe(Shard &shard, uint32_t index, bool with_waiters, Nanos now) {
@@ -39,11 +63,13 @@ std::unique_ptr<KeyInfo> LockTable::describe(Shard &shard, uint32_t index, bool 
     const KeyRef *oldest = entry.refs;
     while (oldest != nullptr && oldest->next != nullptr) oldest = oldest->next;
     if (oldest != nullptr) {
+      describe_start(*oldest->record, now, *info);
       info->value = oldest->record->value;
       info->metadata = oldest->record->metadata;
     } else if (entry.has_value) {
       info->value = shard.value_of(entry.handle);
     }
+    if (oldest == nullptr) describe_thin_start(shard.begun(index), shard.deadline(index), now, *info);
   }
   if (with_waiters && entry.queue != nullptr) add_waiters(*entry.queue, now, *info);
   return info;
@@ -90,31 +116,40 @@ std::unique_ptr<KeyInfo> LockTable::inspect_global() {
     info->remaining_ms = ms_or_none(remaining(global_.deadline.load()));
     info->hold_count = static_cast<uint32_t>(global_.handles.size());
     const std::lock_guard shard_lock(shards_[0].mutex);
+    describe_start(*global_.handles.front(), now, *info);
     info->value = global_.handles.front()->value;
     info->metadata = global_.handles.front()->metadata;
   }
-  if (const Waiter *w = global_.pending; w != nullptr) {
-    info->waiters.push_back(
-        {w->owner->id(), (now - w->enqueued_at) / kMillisecond, w->params->order, w->params->priority});
-  }
+  if (const Waiter *w = global_.pending; w != nullptr) info->waiters.push_back(waiter_info(*w, now));
   add_waiters(global_.queue, now, *info);
   return info->is_held || !info->waiters.empty() ? std::move(info) : nullptr;
 }
 
-void LockTable::list_shard(uint32_t number, bool queues, Bytes prefix,
-                           std::vector<std::unique_ptr<KeyInfo>> &out) {
-  Shard &shard = shards_[number];
-  for (uint32_t index = 0;;) {
+void LockTable::list_step(Ask::Which which, Bytes prefix, uint32_t budget, ListPosition &position,
+                          std::vector<std::unique_ptr<KeyInfo>> &out) {
+  auto number = static_cast<uint32_t>(position.next >> 32);
+  auto index = static_cast<uint32_t>(position.next);
+  while (budget != 0 && number < kShards) {
+    Shard &shard = shards_[number];
     const std::lock_guard lock(shard.mutex);
-    const uint32_t end = std::min(shard.entries_end(), index + kEntriesPerChunk);
+    const uint32_t from = index;
+    const uint32_t end = std::min({shard.entries_end(), from + kEntriesPerChunk, from + budget});
     for (; index < end; ++index) {
       const Entry &entry = shard.entry(index);
       if (entry.state != Entry::State::InUse || !entry.key().starts_with(prefix)) continue;
       auto info = describe(shard, index, true, clock_.now());
-      if (queues ? !info->waiters.empty() : info->is_held) out.push_back(std::move(info));
+      if (is_wanted(*info, which)) out.push_back(std::move(info));
     }
-    if (index >= shard.entries_end()) return;
+    budget -= index - from;
+    if (index < shard.entries_end()) continue;
+    ++number;
+    index = 0;
   }
+  position.next = static_cast<uint64_t>(number) << 32 | index;
+  if (number < kShards) return;
+  position.at_end = true;
+  auto global = inspect_global();
+  if (global != nullptr && prefix.empty() && is_wanted(*global, which)) out.push_back(std::move(global));
 }
 
 void LockTable::stats(liblock_stats &stats) {

@@ -138,7 +138,9 @@ void LockTable::attempt_thin(Waiter &waiter, Deferred &deferred) {
     if (!take_credit(shard)) return finish(waiter, Status::LIMIT, deferred);
     if (index == kNoEntry) index = shard.insert(waiter.hash, waiter.key);
     const uint64_t token = shard.next_token();
-    begin_hold(shard, index, owner, deadline_after(params.ttl), token);
+    const Nanos deadline = deadline_after(params.ttl);
+    begin_hold(shard, index, owner, deadline, token);
+    shard.begun(index) = deadline - params.ttl;
     Entry &entry = shard.entry(index);
     waiter.grant.handle = entry.handle;
     waiter.grant.token = token;

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 
+#include "redis/by_value.hpp"
+#include "redis/clearing.hpp"
 #include "redis/handing_over.hpp"
-#include "redis/inspecting.hpp"
 #include "redis/instance.hpp"
+#include "redis/renaming.hpp"
+#include "redis/scanning.hpp"
 
 namespace liblock {
 
@@ -122,8 +125,9 @@ class Asking::InspectCall final : public Inspection {
   explicit InspectCall(Ask &ask) : ask_(ask) {}
   void seen(std::vector<std::unique_ptr<KeyInfo>> infos) override {
     const KeyInfo &info = *infos[0];
-    ask_.count = ask_.what == Ask::What::IsLocked ? info.is_held : !info.waiters.empty();
-    if (info.is_held || (ask_.flag && !info.waiters.empty())) ask_.infos = std::move(infos);
+    const bool is_queued = info.waiter_count() != 0;
+    ask_.count = ask_.what == Ask::What::IsLocked ? info.is_held : is_queued;
+    if (info.is_held || (ask_.flag && is_queued)) ask_.infos = std::move(infos);
     end(ask_.what == Ask::What::Inspect && ask_.infos.empty() ? Status::NOT_HELD : Status::OK, "");
   }
   void failed(Status status, const std::string &why) override { end(status, why); }
@@ -154,15 +158,21 @@ void Asking::start(Ask &ask) {
       return;
     case Ask::What::IsLocked:
     case Ask::What::IsQueued:
-    case Ask::What::Inspect:
       return inspect(instance_, {instance_.keyspace.lock_key(ask.keys[0])}, *new InspectCall(ask));
+    case Ask::What::Inspect:
+      return inspect_in_detail(instance_, instance_.keyspace.lock_key(ask.keys[0]), ask.flag,
+                               *new InspectCall(ask));
     case Ask::What::List:
-      return list_page(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
+      return list_step(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
     case Ask::What::Clear:
-      return clear_locks(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
+      return clear(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
     case Ask::What::ForceRelease:
-      return force_away(instance_, {instance_.keyspace.lock_key(ask.keys[0]), {}, ask.flag},
-                        [one](Status s, const std::string &why) { finish(*one, s, why); });
+      return force_release(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
+    case Ask::What::ReleaseKey:
+    case Ask::What::ExtendKey:
+    case Ask::What::UpdateKey:
+      return change_by_value(instance_, ask,
+                             [one](Status s, const std::string &why) { finish(*one, s, why); });
     case Ask::What::CloseOwner:
       return close_owner(ask);
     case Ask::What::WaitLost:
@@ -175,7 +185,11 @@ void Asking::start(Ask &ask) {
       if (held(ask) != nullptr) finish(ask, export_lock(instance_, ask));
       return;
     case Ask::What::Adopt:
-      return adopt_lock(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
+      return adopt_lock(instance_, ask, [this, one](Status s, const std::string &why) {
+        if (s != Status::OK) return finish(*one, s, why);
+        rename_records(instance_, one->lock,
+                       [one](Status, const std::string &) { finish(*one, Status::OK); });
+      });
   }
 }
 
@@ -289,6 +303,7 @@ void Asking::end(Ask &ask, Status status) {
 }
 
 void Asking::end_all(Status status) {
+  while (!pauses.empty()) (*pauses.begin())->fire(0);
   while (!watches_.empty()) end((*watches_.begin())->ask(), status);
 }
 

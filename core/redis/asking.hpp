@@ -25,12 +25,13 @@ class Asking {
   // The lock of this handle is no longer held.
   void lock_is_gone(Handle handle, Status how);
 
+  // Those who let time pass between two questions: fired when it is over, and when the context closes. Who is fired
+  // takes itself out.
+  std::set<Timer *> pauses;
+
  private:
   class PingCall;
   class InspectCall;
-  class ListCall;
-  class ForceCall;
-  class ClearCall;
   class Watch;
 
   void release_keys(Ask &ask);

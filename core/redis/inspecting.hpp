@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Looking at keys on the server: some by name, all page by page, and taking away those that fit. Loop thread.
+// Looking at keys on the server by name: who holds each, and how many wait; in detail, of one key, who they are. A few
+// keys at a time, so that no reply is large and no script long. Loop thread.
 #pragma once
 
 #include <functional>
@@ -21,21 +22,18 @@ class Inspection {
   virtual void failed(Status status, const std::string &why) = 0;
 };
 
+// So many keys in one script call.
+inline constexpr size_t kKeysPerLook = 64;
+
 // One info for each lock key. Of a foreign client's lock it says that it is held, and its string as the value.
 void inspect(Instance &instance, const std::vector<std::string> &lock_keys, Inspection &inspection);
+// The same; a key that holds something else than a string is shown as free instead of failing the whole.
+void inspect_listed(Instance &instance, const std::vector<std::string> &lock_keys, Inspection &inspection);
+// The same of one key, with what costs more: whether the holder's instance is a zombie, what this instance alone knows
+// of a lock of its own, and, when wanted, who waits.
+void inspect_in_detail(Instance &instance, const std::string &lock_key, bool with_waiters,
+                       Inspection &inspection);
 
 using AskDone = std::function<void(Status, const std::string &why)>;
-// The locks of one page of all keys into ask.infos; ask.number is where to go on, 0 at the end.
-void list_page(Instance &instance, Ask &ask, AskDone done);
-// Takes away the locks that ask.number (Engine::Whom) and ask.text name; counts them in ask.count.
-void clear_locks(Instance &instance, Ask &ask, AskDone done);
-
-struct Forced {
-  std::string lock_key;
-  std::string attempt_id;    // that must hold it; empty: whoever does
-  bool drops_queue = false;  // the waiters are sent away as well
-};
-// Takes one key away.
-void force_away(Instance &instance, Forced forced, AskDone done);
 
 }  // namespace liblock

@@ -222,6 +222,7 @@ void Instance::on_message(Bytes message) {
   if (message[0] == 'h') return waiting.called(what);
   if (message[0] == 'x') return waiting.deadlocked(what);
   if (message[0] == 'w') waiting.may_barge(lock_key);
+  if (message[0] == 's') return waiting.sent_away_alone(what);
   if (message[0] == 'd') return waiting.sent_away(what);
   if (message[0] == 'l') {
     // Somebody took it away: ask, since a message may be late, or may lie.

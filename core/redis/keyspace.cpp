@@ -10,6 +10,24 @@ namespace {
 
 constexpr Bytes kRecordHead = "ll1|";
 
+int digit_of(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+
+// "@SINCE,TTL|", where it is there.
+void take_since(Bytes &rest, ServerRecord &record) {
+  Bytes after = rest, field;
+  if (rest.empty() || rest.front() != '@' || !next_field(after, field)) return;
+  const size_t comma = field.find(',');
+  int64_t since_us = 0, ttl_ms = 0;
+  if (comma == Bytes::npos || !read_integer(field.substr(1, comma - 1), since_us) ||
+      !read_integer(field.substr(comma + 1), ttl_ms) || since_us <= 0 || ttl_ms < 0)
+    return;
+  record.since_us = since_us;
+  record.ttl_ms = ttl_ms == 0 ? -1 : ttl_ms;
+  rest = after;
+}
+
+}  // namespace
+
 bool next_field(Bytes &rest, Bytes &field) {
   const size_t bar = rest.find('|');
   if (bar == Bytes::npos) return false;
@@ -18,9 +36,10 @@ bool next_field(Bytes &rest, Bytes &field) {
   return true;
 }
 
-int digit_of(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
-
-}  // namespace
+bool read_integer(Bytes text, int64_t &number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && !text.empty() && end == text.data() + text.size();
+}
 
 std::string unescape_field(Bytes text) {
   std::string out;
@@ -59,6 +78,15 @@ std::string Keyspace::side_key(Side side, Bytes lock_key) {
   return name;
 }
 
+bool Keyspace::lock_key_of(Bytes side_key, Bytes &lock_key) {
+  constexpr size_t kHead = kReserved.size() + 3;  // the side, and ":{"
+  if (side_key.size() <= kHead + 1 || side_key.substr(0, kReserved.size()) != kReserved ||
+      side_key.substr(kHead - 2, 2) != ":{" || side_key.back() != '}')
+    return false;
+  lock_key = side_key.substr(kHead, side_key.size() - kHead - 1);
+  return true;
+}
+
 bool parse_record(Bytes text, ServerRecord &record) {
   if (text.substr(0, kRecordHead.size()) != kRecordHead) return false;
   Bytes rest = text.substr(kRecordHead.size()), change, token, owner;
@@ -68,6 +96,7 @@ bool parse_record(Bytes text, ServerRecord &record) {
   const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), record.token);
   if (error != std::errc() || end != token.data() + token.size()) return false;
   record.owner = unescape_field(owner);
+  take_since(rest, record);
   record.value = rest;
   return record.id.size() == kAttemptIdSize && change.size() == 8;
 }

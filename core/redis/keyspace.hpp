@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Names and records on a server. The lock key is prefix + key; side keys begin with "ll1:" and carry the lock
 // key as their hash tag. The record is the value of the lock key, one string:
-//   ll1|attempt id|change|token|owner|instance|value
+//   ll1|attempt id|change|token|owner|instance|since|value
 //     attempt id  32 hexadecimal digits, chosen anew for every attempt
 //     change      8 hexadecimal digits, one more with every extend and update, so that an old one is ignored; up
 //                 to here the width is fixed, so that scripts compare and replace by position
 //     owner       as shown in listings, with '%', '|' and control bytes as %XX
+//     since       "@", when the lock was granted in us by the server's clock, ",", the lease it was granted with in
+//                 ms, 0 = none, "|"; records without it are read as well
 //     value       whatever the lock carries, to the end
 // A string that does not begin so was set by somebody else's client. Pure.
 #pragma once
@@ -38,6 +40,8 @@ class Keyspace {
     Owner = 'o'  // of an owner's id instead of a lock key: what it waits for
   };
   static std::string side_key(Side side, Bytes lock_key);
+  // The lock key that a side key belongs to; false: it is no side key.
+  static bool lock_key_of(Bytes side_key, Bytes &lock_key);
   static std::string channel_of(Bytes instance) { return "ll1:i:" + std::string(instance); }
 
  private:
@@ -49,6 +53,8 @@ struct ServerRecord {
   uint64_t token = 0;
   std::string owner;  // unescaped
   Bytes instance;
+  int64_t since_us = 0;  // 0: not in the record
+  int64_t ttl_ms = 0;    // -1: no expiry; 0: not in the record
   Bytes value;
 };
 
@@ -58,5 +64,9 @@ bool parse_record(Bytes text, ServerRecord &record);
 // For the owner field.
 std::string escape_field(Bytes text);
 std::string unescape_field(Bytes text);
+// Takes what stands before the next bar off `rest`; false: there is none.
+bool next_field(Bytes &rest, Bytes &field);
+// Digits, perhaps behind a minus, and nothing else.
+bool read_integer(Bytes text, int64_t &number);
 
 }  // namespace liblock

@@ -14,7 +14,8 @@ struct Script {
 };
 
 namespace scripts {
-extern const Script acquire, deadlock, extend, force_release, inspect, release, stay, update, verify;
+extern const Script acquire, by_value, clear, deadlock, extend, force_release, inspect, queue, release,
+    rename, stay, update, verify;
 }
 
 }  // namespace liblock

@@ -392,6 +392,11 @@ void Waiting::sent_away(Bytes message) {
     dequeue(std::string(message), static_cast<int64_t>(at_us));
 }
 
+void Waiting::sent_away_alone(Bytes message) {
+  AcquireRequest *request = find(std::string(message.substr(0, kAttemptIdSize)));
+  if (request != nullptr) finish(*request, Status::DEQUEUED);
+}
+
 void Waiting::dequeue(const std::string &lock_key, int64_t since_us_most) {
   for (AcquireRequest *request : instance_.places.all_of(lock_key)) {
     if (request->since_us_ <= since_us_most) finish(*request, Status::DEQUEUED);

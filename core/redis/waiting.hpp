@@ -115,8 +115,9 @@ class Waiting {
   void handed(Bytes message);  // a lock to one of us
   void called(Bytes message);  // the key was left free: that one may come for it
   void may_barge(const std::string &lock_key);
-  void deadlocked(Bytes message);  // that one's wait was ended to break a cycle
-  void sent_away(Bytes message);   // those who waited at that time
+  void sent_away_alone(Bytes message);  // that one
+  void deadlocked(Bytes message);       // that one's wait was ended to break a cycle
+  void sent_away(Bytes message);        // those who waited at that time
   void dequeue(const std::string &lock_key, int64_t since_us_most);
   // On a new connection, and when messages come again: what was sent in between was missed.
   void look_at_all();

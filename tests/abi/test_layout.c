@@ -67,6 +67,8 @@ static void struct_size_comes_first_in_every_struct_that_may_grow(void **state) 
   assert_int_equal(offsetof(liblock_context_options, struct_size), 0);
   assert_int_equal(offsetof(liblock_acquire_options, struct_size), 0);
   assert_int_equal(offsetof(liblock_list_options, struct_size), 0);
+  assert_int_equal(offsetof(liblock_clear_options, struct_size), 0);
+  assert_int_equal(offsetof(liblock_report, struct_size), 0);
   assert_int_equal(offsetof(liblock_stats, struct_size), 0);
   assert_int_equal(offsetof(liblock_event, struct_size), 0);
   assert_int_equal(offsetof(liblock_log_entry, struct_size), 0);

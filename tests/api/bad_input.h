@@ -52,6 +52,8 @@ typedef struct environment {
   liblock_context_options context_options;
   liblock_list_options list_options;
   liblock_instrument_options instruments;
+  liblock_clear_options clear_options;
+  liblock_report report;
   liblock_bytes keys[1025];
   liblock_metadata pairs[65];
   char large[5000];
@@ -73,6 +75,13 @@ typedef struct environment {
   (liblock_instrument_options_init(&e->instruments, sizeof e->instruments), e->instruments.field = (value), \
    &e->instruments)
 #define BAD_RESULT (e->result = empty_result(), e->result.struct_size = 8, &e->result)
+#define LISTED_BY(size)                                                                                      \
+  (liblock_list_options_init(&e->list_options, sizeof e->list_options), e->list_options.batch_size = (size), \
+   &e->list_options)
+#define CLEARED_BY(field, value)                                                                             \
+  (liblock_clear_options_init(&e->clear_options, sizeof e->clear_options), e->clear_options.field = (value), \
+   &e->clear_options)
+#define BAD_REPORT (e->report.struct_size = 8, &e->report)
 #define BAD_KEYS(at, bytes, length) (e->keys[at] = (liblock_bytes){bytes, length}, e->keys)
 
 #endif

@@ -40,6 +40,19 @@ ROW(list_with_a_size_but_no_prefix, INVALID_ARGUMENT,
                        (liblock_list_options_init(&e->list_options, sizeof e->list_options),
                         e->list_options.key_prefix_size = 4, &e->list_options),
                        &e->cursor, NULL))
+ROW(list_by_0, INVALID_ARGUMENT, liblock_list_locks(e->context, LISTED_BY(0), &e->cursor, NULL))
+ROW(list_by_65537, INVALID_ARGUMENT, liblock_list_locks(e->context, LISTED_BY(65537), &e->cursor, NULL))
+ROW(list_keys_without_a_context, INVALID_ARGUMENT, liblock_list_keys(NULL, NULL, &e->cursor, NULL))
+ROW(list_keys_without_a_place, INVALID_ARGUMENT, liblock_list_keys(e->context, NULL, NULL, NULL))
+ROW(each_without_a_context, INVALID_ARGUMENT, liblock_list_each(NULL, 0, NULL, NULL, NULL, NULL, NULL))
+ROW(each_in_a_closed_context, CLOSED, liblock_list_each(e->closed, 0, NULL, NULL, NULL, NULL, NULL))
+ROW(each_of_nothing_known, INVALID_ARGUMENT, liblock_list_each(e->context, 3, NULL, NULL, NULL, NULL, NULL))
+ROW(each_by_0, INVALID_ARGUMENT, liblock_list_each(e->context, 0, LISTED_BY(0), NULL, NULL, NULL, NULL))
+ROW(each_with_a_bad_report, INVALID_ARGUMENT,
+    liblock_list_each(e->context, 0, NULL, NULL, NULL, BAD_REPORT, NULL))
+ROW(report_of_no_cursor, INVALID_ARGUMENT, liblock_cursor_report(NULL, &e->report))
+ROW(report_into_nothing, INVALID_ARGUMENT, liblock_cursor_report(e->open_cursor, NULL))
+ROW(report_of_size_8, INVALID_ARGUMENT, liblock_cursor_report(e->open_cursor, BAD_REPORT))
 ROW(list_queues_without_a_context, INVALID_ARGUMENT, liblock_list_queues(NULL, NULL, &e->cursor, NULL))
 ROW(list_queues_without_a_place, INVALID_ARGUMENT, liblock_list_queues(e->context, NULL, NULL, NULL))
 ROW(next_of_no_cursor, INVALID_ARGUMENT, liblock_cursor_next(NULL, &e->info))
@@ -61,16 +74,25 @@ ROW(force_release_with_unknown_flags, INVALID_ARGUMENT,
 ROW(force_release_of_a_free_key, NOT_HELD, liblock_force_release(e->context, KEY("k"), 0, NULL))
 ROW(force_release_with_a_bad_result, INVALID_ARGUMENT,
     liblock_force_release(e->context, KEY("held"), 0, BAD_RESULT))
-ROW(clear_without_a_context, INVALID_ARGUMENT, liblock_clear(NULL, &e->token, NULL))
-ROW(clear_in_a_closed_context, CLOSED, liblock_clear(e->closed, &e->token, NULL))
-ROW(clear_with_a_bad_result, INVALID_ARGUMENT, liblock_clear(e->context, &e->token, BAD_RESULT))
-ROW(clear_owner_without_a_context, INVALID_ARGUMENT, liblock_clear_owner(NULL, "o", 1, &e->token, NULL))
-ROW(clear_owner_without_an_id, INVALID_ARGUMENT, liblock_clear_owner(e->context, NULL, 1, &e->token, NULL))
-ROW(clear_instance_without_a_context, INVALID_ARGUMENT, liblock_clear_instance(NULL, "i", 1, &e->token, NULL))
+ROW(clear_without_a_context, INVALID_ARGUMENT, liblock_clear(NULL, NULL, NULL, NULL))
+ROW(clear_in_a_closed_context, CLOSED, liblock_clear(e->closed, NULL, NULL, NULL))
+ROW(clear_with_a_bad_result, INVALID_ARGUMENT, liblock_clear(e->context, NULL, NULL, BAD_RESULT))
+ROW(clear_with_a_bad_report, INVALID_ARGUMENT, liblock_clear(e->context, NULL, BAD_REPORT, NULL))
+ROW(clear_in_batches_of_0, INVALID_ARGUMENT, liblock_clear(e->context, CLEARED_BY(batch_size, 0), NULL, NULL))
+ROW(clear_in_batches_of_65537, INVALID_ARGUMENT,
+    liblock_clear(e->context, CLEARED_BY(batch_size, 65537), NULL, NULL))
+ROW(clear_with_a_search_by_0, INVALID_ARGUMENT,
+    liblock_clear(e->context, CLEARED_BY(scan_size, 0), NULL, NULL))
+ROW(clear_owner_without_a_context, INVALID_ARGUMENT, liblock_clear_owner(NULL, "o", 1, NULL, NULL, NULL))
+ROW(clear_owner_without_an_id, INVALID_ARGUMENT, liblock_clear_owner(e->context, NULL, 1, NULL, NULL, NULL))
+ROW(clear_instance_without_a_context, INVALID_ARGUMENT,
+    liblock_clear_instance(NULL, "i", 1, NULL, NULL, NULL))
 ROW(clear_instance_without_an_id, INVALID_ARGUMENT,
-    liblock_clear_instance(e->context, NULL, 1, &e->token, NULL))
-ROW(clear_dead_without_a_context, INVALID_ARGUMENT, liblock_clear_dead(NULL, &e->token, NULL))
-ROW(clear_dead_in_a_closed_context, CLOSED, liblock_clear_dead(e->closed, &e->token, NULL))
+    liblock_clear_instance(e->context, NULL, 1, NULL, NULL, NULL))
+ROW(clear_dead_without_a_context, INVALID_ARGUMENT, liblock_clear_dead(NULL, NULL, NULL, NULL))
+ROW(clear_dead_in_a_closed_context, CLOSED, liblock_clear_dead(e->closed, NULL, NULL, NULL))
+ROW(clear_dead_after_0_ms, INVALID_ARGUMENT,
+    liblock_clear_dead(e->context, CLEARED_BY(dead_ttl_ms, 0), NULL, NULL))
 ROW(sweep_without_a_context, INVALID_ARGUMENT, liblock_sweep(NULL, &e->token, NULL))
 ROW(sweep_in_a_closed_context, CLOSED, liblock_sweep(e->closed, &e->token, NULL))
 ROW(stats_without_a_context, INVALID_ARGUMENT, liblock_stats_get(NULL, &e->stats))

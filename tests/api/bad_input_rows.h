@@ -213,6 +213,28 @@ ROW(extend_to_minus_3, INVALID_ARGUMENT, liblock_extend(e->context, e->held, -3,
 ROW(extend_with_unknown_flags, INVALID_ARGUMENT, liblock_extend(e->context, e->held, 10, 2, NULL))
 ROW(extend_with_negative_flags, INVALID_ARGUMENT, liblock_extend(e->context, e->held, 10, -1, NULL))
 ROW(extend_in_a_closed_context, CLOSED, liblock_extend(e->closed, e->held, 10, LIBLOCK_EXTEND_SET, NULL))
+ROW(release_key_without_a_context, INVALID_ARGUMENT, liblock_release_key(NULL, KEY("k"), "v", 1, NULL))
+ROW(release_key_of_an_empty_key, INVALID_ARGUMENT, liblock_release_key(e->context, "", 0, "v", 1, NULL))
+ROW(release_key_with_a_size_but_no_value, INVALID_ARGUMENT,
+    liblock_release_key(e->context, KEY("held"), NULL, 1, NULL))
+ROW(release_key_of_a_free_key, NOT_HELD, liblock_release_key(e->context, KEY("k"), "v", 1, NULL))
+ROW(release_key_with_another_value, NOT_OWNER, liblock_release_key(e->context, KEY("held"), "v", 1, NULL))
+ROW(release_key_in_a_closed_context, CLOSED, liblock_release_key(e->closed, KEY("held"), NULL, 0, NULL))
+ROW(extend_key_without_a_context, INVALID_ARGUMENT,
+    liblock_extend_key(NULL, KEY("held"), NULL, 0, 1000, 0, NULL))
+ROW(extend_key_by_auto, INVALID_ARGUMENT,
+    liblock_extend_key(e->context, KEY("held"), NULL, 0, LIBLOCK_TTL_AUTO, 0, NULL))
+ROW(extend_key_by_0, INVALID_ARGUMENT, liblock_extend_key(e->context, KEY("held"), NULL, 0, 0, 0, NULL))
+ROW(extend_key_with_unknown_flags, INVALID_ARGUMENT,
+    liblock_extend_key(e->context, KEY("held"), NULL, 0, 1000, 2, NULL))
+ROW(extend_key_with_another_value, NOT_OWNER,
+    liblock_extend_key(e->context, KEY("held"), "v", 1, 1000, 0, NULL))
+ROW(update_key_without_a_context, INVALID_ARGUMENT,
+    liblock_update_key(NULL, KEY("held"), NULL, 0, "v", 1, NULL))
+ROW(update_key_with_4097_bytes, INVALID_ARGUMENT,
+    liblock_update_key(e->context, KEY("held"), NULL, 0, e->large, 4097, NULL))
+ROW(update_key_with_another_value, NOT_OWNER,
+    liblock_update_key(e->context, KEY("held"), "v", 1, "w", 1, NULL))
 ROW(update_without_a_context, INVALID_ARGUMENT, liblock_update(NULL, e->held, "v", 1, NULL))
 ROW(update_of_0, INVALID_HANDLE, liblock_update(e->context, 0, "v", 1, NULL))
 ROW(update_with_a_size_but_no_value, INVALID_ARGUMENT, liblock_update(e->context, e->held, NULL, 1, NULL))

@@ -6,6 +6,12 @@
 #include "recorder.h"
 #include "worker.h"
 
+static liblock_report empty_report(void) {
+  liblock_report report;
+  liblock_report_init(&report, sizeof report);
+  return report;
+}
+
 static void force_release_of_a_free_key_is_not_held(void **state) {
   assert_status(LIBLOCK_NOT_HELD, liblock_force_release(*state, KEY("k"), 0, NULL));
 }
@@ -56,26 +62,89 @@ static void force_release_with_drop_queue_dequeues_the_waiters(void **state) {
   recorder_free(r);
 }
 
+static void force_release_says_whether_there_was_a_lock_and_a_queue(void **state) {
+  liblock_context *context = *state;
+  liblock_result result = empty_result();
+  assert_status(LIBLOCK_NOT_HELD, liblock_force_release(context, KEY("k"), 0, &result));
+  assert_int_equal(result.flags, 0);
+  assert_int_equal(result.queue_length, 0);
+  take(context, "k");
+  assert_ok(liblock_force_release(context, KEY("k"), 0, &result));
+  assert_int_equal(result.flags, LIBLOCK_RESULT_HAD_LOCK);
+  take(context, "k");
+  worker *waiting = worker_acquires(context, "k", NULL);
+  await_waiters(context, 1);
+  assert_ok(liblock_force_release(context, KEY("k"), LIBLOCK_DROP_QUEUE, &result));
+  assert_int_equal(result.flags, LIBLOCK_RESULT_HAD_LOCK | LIBLOCK_RESULT_HAD_QUEUE);
+  assert_int_equal(result.queue_length, 1);
+  assert_status(LIBLOCK_DEQUEUED, worker_join(waiting, NULL, NULL));
+}
+
+static void a_small_batch_clears_as_much_as_a_large_one(void **state) {
+  liblock_clear_options options;
+  liblock_clear_options_init(&options, sizeof options);
+  const int64_t batches[] = {1, 7, 65536};
+  for (size_t i = 0; i < COUNT_OF(batches); i++) {
+    for (char key = 'a'; key <= 'z'; key++) {
+      liblock_lock lock = 0;
+      assert_ok(liblock_acquire(*state, &key, 1, NULL, &lock, NULL));
+    }
+    options.batch_size = batches[i];
+    liblock_report report = empty_report();
+    assert_ok(liblock_clear(*state, &options, &report, NULL));
+    assert_int_equal(report.locks, 26);
+    assert_int_equal(stats_of(*state).locks_held, 0);
+  }
+}
+
+static void requests_that_wait_for_longer_than_dead_ttl_are_dead(void **state) {
+  liblock_context *context = *state;
+  liblock_clear_options options;
+  liblock_clear_options_init(&options, sizeof options);
+  const liblock_lock held = take(context, "k");
+  recorder *r = recorder_new(context, false);
+  request_key(context, r, 0, "k", NULL);
+  liblock_report report = empty_report();
+  assert_ok(liblock_clear_dead(context, NULL, &report, NULL));
+  assert_int_equal(report.waiters, 0);
+  const liblock_acquire_options brief = with_ttl(20);
+  const liblock_lock other = take_with(context, "other", &brief);
+  await_lost(context, other); /* so that time has passed */
+  options.dead_ttl_ms = 10;
+  assert_ok(liblock_clear_dead(context, &options, &report, NULL));
+  assert_int_equal(report.waiters, 1);
+  assert_int_equal(report.queues, 1);
+  assert_int_equal(report.locks, 0);
+  assert_true(recorder_await(r, 1));
+  assert_status(LIBLOCK_DEQUEUED, recorder_at(r, 0).completion.status);
+  assert_ok(liblock_is_held(context, held));
+  recorder_free(r);
+}
+
 static void clear_takes_everything_away_the_global_lock_included(void **state) {
   liblock_context *context = *state;
   static const char *const keys[] = {"a", "b", "c"};
   for (size_t i = 0; i < COUNT_OF(keys); i++) take(context, keys[i]);
   worker *waiting = worker_acquires(context, "a", NULL);
   await_waiters(context, 1);
-  uint64_t cleared = 0;
-  assert_ok(liblock_clear(context, &cleared, NULL));
-  assert_int_equal(cleared, 3);
+  liblock_report report = empty_report();
+  assert_ok(liblock_clear(context, NULL, &report, NULL));
+  assert_int_equal(report.locks, 3);
+  assert_int_equal(report.queues, 1);
+  assert_int_equal(report.keys, 4);
+  assert_int_equal(report.waiters, 1);
+  assert_true(report.steps > 0 && report.elapsed_us >= 0);
   assert_status(LIBLOCK_DEQUEUED, worker_join(waiting, NULL, NULL));
   liblock_stats stats = stats_of(context);
   assert_int_equal(stats.locks_held, 0);
   assert_int_equal(stats.waiters, 0);
   liblock_lock global = 0;
   assert_ok(liblock_acquire_global(context, NULL, &global, NULL));
-  assert_ok(liblock_clear(context, &cleared, NULL));
-  assert_int_equal(cleared, 1);
+  assert_ok(liblock_clear(context, NULL, &report, NULL));
+  assert_int_equal(report.locks, 1);
   assert_status(LIBLOCK_LOST, liblock_release(context, global, NULL));
   assert_ok(probe(context, "a"));
-  assert_ok(liblock_clear(context, NULL, NULL));
+  assert_ok(liblock_clear(context, NULL, NULL, NULL));
 }
 
 static void clear_owner_takes_from_one_owner_only(void **state) {
@@ -92,14 +161,15 @@ static void clear_owner_takes_from_one_owner_only(void **state) {
   worker *waiting = worker_acquires(context, "c", &ones);
   await_waiters(context, 1);
   assert_ok(liblock_owner_id(context, one, id, sizeof id, &needed));
-  uint64_t cleared = 0;
-  assert_ok(liblock_clear_owner(context, id, needed, &cleared, NULL));
-  assert_int_equal(cleared, 2);
+  liblock_report report = empty_report();
+  assert_ok(liblock_clear_owner(context, id, needed, NULL, &report, NULL));
+  assert_int_equal(report.locks, 2);
+  assert_int_equal(report.waiters, 1);
   assert_status(LIBLOCK_DEQUEUED, worker_join(waiting, NULL, NULL));
   assert_status(LIBLOCK_LOST, liblock_is_held(context, a));
   assert_ok(liblock_is_held(context, c));
-  assert_ok(liblock_clear_owner(context, "nobody", 6, &cleared, NULL));
-  assert_int_equal(cleared, 0);
+  assert_ok(liblock_clear_owner(context, "nobody", 6, NULL, &report, NULL));
+  assert_int_equal(report.keys, 0);
   liblock_owner_free(one);
   liblock_owner_free(two);
 }
@@ -113,9 +183,9 @@ static void clear_instance_takes_from_one_context_only(void **state) {
   const liblock_lock ours = take(one, "ours");
   const liblock_lock theirs = take(two, "theirs");
   assert_ok(liblock_instance_id(one, id, sizeof id, &needed));
-  uint64_t cleared = 0;
-  assert_ok(liblock_clear_instance(two, id, needed, &cleared, NULL));
-  assert_int_equal(cleared, 1);
+  liblock_report report = empty_report();
+  assert_ok(liblock_clear_instance(two, id, needed, NULL, &report, NULL));
+  assert_int_equal(report.locks, 1);
   assert_status(LIBLOCK_LOST, liblock_is_held(one, ours));
   assert_ok(liblock_is_held(two, theirs));
   end_context(one);
@@ -130,16 +200,16 @@ static void locks_left_behind_are_zombies_until_clear_dead(void **state) {
   liblock_context *two = open_local("local:zombies", NULL);
   take(one, "left");
   take(two, "alive");
-  uint64_t cleared = 9;
-  assert_ok(liblock_clear_dead(two, &cleared, NULL));
-  assert_int_equal(cleared, 0);
+  liblock_report report = empty_report();
+  assert_ok(liblock_clear_dead(two, NULL, &report, NULL));
+  assert_int_equal(report.locks, 0);
   end_context(one);
   liblock_info *info = NULL;
   assert_ok(liblock_inspect(two, KEY("left"), &info, NULL));
   assert_int_equal(liblock_info_is_zombie(info), 1);
   liblock_info_free(info);
-  assert_ok(liblock_clear_dead(two, &cleared, NULL));
-  assert_int_equal(cleared, 1);
+  assert_ok(liblock_clear_dead(two, NULL, &report, NULL));
+  assert_int_equal(report.locks, 1);
   assert_ok(probe(two, "left"));
   assert_status(LIBLOCK_BUSY, probe(two, "alive"));
   end_context(two);
@@ -250,7 +320,10 @@ int main(void) {
       fresh(force_release_makes_the_holders_handles_lost),
       fresh(force_release_lets_waiters_keep_their_places),
       fresh(force_release_with_drop_queue_dequeues_the_waiters),
+      fresh(force_release_says_whether_there_was_a_lock_and_a_queue),
       fresh(clear_takes_everything_away_the_global_lock_included),
+      fresh(a_small_batch_clears_as_much_as_a_large_one),
+      fresh(requests_that_wait_for_longer_than_dead_ttl_are_dead),
       fresh(clear_owner_takes_from_one_owner_only),
       cmocka_unit_test(clear_instance_takes_from_one_context_only),
       cmocka_unit_test(locks_left_behind_are_zombies_until_clear_dead),

@@ -77,7 +77,7 @@ static void what_is_refused_at_once_is_no_acquire_to_tell_about(void **state) {
   listener *l = listen_to_events(*state);
   liblock_acquire_options options = with_ttl(0);
   assert_status(LIBLOCK_INVALID_ARGUMENT, acquire_failing(*state, &options));
-  assert_ok(liblock_clear(*state, NULL, NULL));
+  assert_ok(liblock_clear(*state, NULL, NULL, NULL));
   assert_true(listener_await(l, LIBLOCK_EVENT_CLEARED, 1));
   assert_int_equal(listener_count(l, 0), 1);
 }
@@ -135,15 +135,15 @@ static void each_way_to_clear_is_told_with_its_count(void **state) {
   take(*state, "a");
   take(*state, "b");
   take_with(*state, "c", &mine);
-  assert_ok(liblock_clear_owner(*state, owner_id, strlen(owner_id), NULL, NULL));
+  assert_ok(liblock_clear_owner(*state, owner_id, strlen(owner_id), NULL, NULL, NULL));
   assert_int_equal(event_heard(l, LIBLOCK_EVENT_OWNER_CLEARED, 0).event.count, 1);
   assert_string_equal(event_heard(l, LIBLOCK_EVENT_OWNER_CLEARED, 0).owner, owner_id);
-  assert_ok(liblock_clear_instance(*state, "nobody", 6, NULL, NULL));
+  assert_ok(liblock_clear_instance(*state, "nobody", 6, NULL, NULL, NULL));
   assert_string_equal(event_heard(l, LIBLOCK_EVENT_INSTANCE_CLEARED, 0).instance, "nobody");
   assert_int_equal(event_heard(l, LIBLOCK_EVENT_INSTANCE_CLEARED, 0).event.count, 0);
-  assert_ok(liblock_clear_dead(*state, NULL, NULL));
+  assert_ok(liblock_clear_dead(*state, NULL, NULL, NULL));
   assert_int_equal(event_heard(l, LIBLOCK_EVENT_DEAD_CLEARED, 0).event.count, 0);
-  assert_ok(liblock_clear(*state, NULL, NULL));
+  assert_ok(liblock_clear(*state, NULL, NULL, NULL));
   const heard cleared = event_heard(l, LIBLOCK_EVENT_CLEARED, 0);
   assert_int_equal(cleared.event.count, 2);
   assert_true(cleared.event.elapsed_us >= 0);
@@ -233,7 +233,7 @@ static void locks_that_a_close_leaves_are_not_told_as_released(void **state) {
   assert_int_equal(listener_count(l, LIBLOCK_EVENT_OBTAINED), 1);
   liblock_context_free(goes);
   listener *other = listen_to_events(stays);
-  assert_ok(liblock_clear_dead(stays, NULL, NULL));
+  assert_ok(liblock_clear_dead(stays, NULL, NULL, NULL));
   assert_int_equal(event_heard(other, LIBLOCK_EVENT_DEAD_CLEARED, 0).event.count, 1);
   end_context(stays);
   latch_destroy(&last);

@@ -16,7 +16,7 @@ static liblock_acquire_options tagged(uint64_t tag) {
 /* Everything that was emitted up to now has come when this has. */
 static void await_all(liblock_context *context, listener *l) {
   const size_t before = listener_count(l, LIBLOCK_EVENT_CLEARED);
-  assert_ok(liblock_clear(context, NULL, NULL));
+  assert_ok(liblock_clear(context, NULL, NULL, NULL));
   assert_true(listener_await(l, LIBLOCK_EVENT_CLEARED, before + 1));
 }
 

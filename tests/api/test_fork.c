@@ -52,7 +52,7 @@ static int copies_answer_forked(void *argument) {
   CHILD_CHECK(liblock_set_log(f->context, 0, NULL, NULL) == LIBLOCK_FORKED);
   CHILD_CHECK(liblock_set_instruments(f->context, NULL) == LIBLOCK_FORKED);
   CHILD_CHECK(liblock_stats_prometheus(f->context, NULL, 0, NULL) == LIBLOCK_FORKED);
-  CHILD_CHECK(liblock_clear(f->context, NULL, NULL) == LIBLOCK_FORKED);
+  CHILD_CHECK(liblock_clear(f->context, NULL, NULL, NULL) == LIBLOCK_FORKED);
   CHILD_CHECK(liblock_completions_next(f->queue, 0, &entry) == LIBLOCK_FORKED);
   return 0;
 }

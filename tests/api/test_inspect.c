@@ -6,6 +6,9 @@
 #include "recorder.h"
 #include "worker.h"
 
+#include <sys/utsname.h>
+#include <time.h>
+
 static liblock_info *inspect(liblock_context *context, const char *key) {
   liblock_info *info = NULL;
   assert_ok(liblock_inspect(context, key, strlen(key), &info, NULL));
@@ -17,6 +20,12 @@ static void assert_text(const char *expected, const void *data, size_t size) {
   assert_non_null(data);
   assert_int_equal(size, strlen(expected));
   assert_memory_equal(data, expected, size);
+}
+
+static int64_t wall_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
 }
 
 static void a_key_that_nobody_holds_is_not_held(void **state) {
@@ -74,7 +83,10 @@ static void an_info_tells_everything_about_the_holder(void **state) {
   options.metadata_count = 2;
   liblock_result result = empty_result();
   liblock_lock lock = 0;
+  const int64_t before_us = wall_us();
   assert_ok(liblock_acquire(*state, KEY("k"), &options, &lock, &result));
+  const int64_t after_us = wall_us();
+  options.ttl_ms = 900000;
   take_with(*state, "k", &options);
   assert_ok(liblock_owner_id(*state, owner, id, sizeof id, &id_size));
   assert_ok(liblock_instance_id(*state, instance, sizeof instance, &instance_size));
@@ -91,6 +103,13 @@ static void an_info_tells_everything_about_the_holder(void **state) {
   text = liblock_info_instance(info, &size);
   assert_text(instance, text, size);
   assert_true(liblock_info_token(info) == result.token);
+  struct utsname machine;
+  assert_int_equal(uname(&machine), 0);
+  text = liblock_info_host(info, &size);
+  assert_text(machine.nodename, text, size);
+  /* By the coarse clock, which lags a little. */
+  assert_in_range(liblock_info_since_us(info), before_us - 100000, after_us + 100000);
+  assert_int_equal(liblock_info_initial_ttl_ms(info), 600000);
   assert_in_range(liblock_info_remaining_ms(info), 500000, 600000);
   assert_int_equal(liblock_info_hold_count(info), 2);
   text = liblock_info_value(info, &size);
@@ -105,6 +124,70 @@ static void an_info_tells_everything_about_the_holder(void **state) {
   assert_int_not_equal(liblock_info_metadata_at(info, 2, &entry), LIBLOCK_OK);
   liblock_info_free(info);
   liblock_owner_free(owner);
+}
+
+static void assert_start(liblock_context *context, const char *key, int64_t since_us,
+                         int64_t initial_ttl_ms) {
+  liblock_info *info = inspect(context, key);
+  if (since_us == 0)
+    assert_true(liblock_info_since_us(info) == 0);
+  else
+    assert_in_range(liblock_info_since_us(info), since_us - 100000, wall_us() + 100000);
+  assert_true(liblock_info_initial_ttl_ms(info) == initial_ttl_ms);
+  liblock_info_free(info);
+}
+
+static void a_plain_lock_keeps_the_time_of_its_lease_and_without_one_says_so(void **state) {
+  const liblock_acquire_options leased = with_ttl(60000);
+  const int64_t since_us = wall_us();
+  const liblock_lock plain = take(*state, "plain");
+  const liblock_lock lock = take_with(*state, "leased", &leased);
+  assert_start(*state, "plain", 0, -1);
+  assert_start(*state, "leased", since_us, 60000);
+  assert_ok(liblock_extend(*state, lock, 90000, LIBLOCK_EXTEND_SET, NULL));
+  assert_start(*state, "leased", since_us, 0); /* what it was at first is not kept */
+  assert_ok(liblock_extend(*state, plain, 90000, LIBLOCK_EXTEND_SET, NULL));
+  assert_start(*state, "plain", 0, -1);
+  assert_ok(liblock_extend(*state, lock, LIBLOCK_TTL_NONE, LIBLOCK_EXTEND_SET, NULL));
+  assert_start(*state, "leased", since_us, 0);
+  /* Handed over, long and short ways. */
+  worker *next = worker_acquires(*state, "leased", &leased);
+  await_waiters(*state, 1);
+  assert_ok(liblock_release(*state, lock, NULL));
+  liblock_lock handed = 0;
+  assert_ok(worker_join(next, &handed, NULL));
+  assert_start(*state, "leased", since_us, 60000);
+  recorder *r = recorder_new(*state, false);
+  request_key(*state, r, 0, "leased", NULL);
+  assert_ok(liblock_extend(*state, handed, LIBLOCK_TTL_NONE, LIBLOCK_EXTEND_SET, NULL));
+  assert_ok(liblock_release(*state, handed, NULL));
+  assert_true(recorder_await(r, 1));
+  assert_start(*state, "leased", 0, -1);
+  recorder_free(r);
+}
+
+static void metadata_that_could_be_taken_for_what_every_info_has_are_refused(void **state) {
+  static const char *const reserved[] = {
+      "key",      "lock_key", "owner",          "instance",     "host",  "token",     "since",
+      "since_us", "value",    "initial_ttl_ms", "remaining_ms", "count", "hold_count"};
+  for (size_t i = 0; i < COUNT_OF(reserved); i++) {
+    const liblock_metadata metadata[] = {{BYTES("fine"), BYTES("1")},
+                                         {{reserved[i], strlen(reserved[i])}, BYTES("1")}};
+    liblock_acquire_options options = acquire_options();
+    options.metadata = metadata;
+    options.metadata_count = 2;
+    liblock_result result = empty_result();
+    liblock_lock lock = 7;
+    assert_status(LIBLOCK_INVALID_ARGUMENT, liblock_acquire(*state, KEY("k"), &options, &lock, &result));
+    assert_int_equal(lock, 0);
+    assert_non_null(strstr(result.message, "reserved"));
+    assert_non_null(strstr(result.message, reserved[i]));
+  }
+  const liblock_metadata near[] = {{BYTES("Key"), BYTES("")}, {BYTES("owners"), BYTES("")}};
+  liblock_acquire_options options = acquire_options();
+  options.metadata = near;
+  options.metadata_count = 2;
+  take_with(*state, "k", &options);
 }
 
 static void an_info_is_a_snapshot_that_outlives_the_lock(void **state) {
@@ -211,6 +294,10 @@ static void getters_survive_null_and_indices_out_of_range(void **state) {
   liblock_info *info = inspect(*state, "k");
   assert_null(liblock_info_waiter_owner(info, 5, &size));
   assert_int_equal(liblock_info_waiter_waited_ms(info, 5), -1);
+  assert_null(liblock_info_waiter_instance(info, 5, &size));
+  assert_true(liblock_info_waiter_since_us(info, 5) == 0);
+  assert_null(liblock_info_host(NULL, &size));
+  assert_true(liblock_info_since_us(NULL) == 0 && liblock_info_initial_ttl_ms(NULL) == 0);
   assert_null(liblock_info_key(NULL, &size));
   assert_null(liblock_info_owner(NULL, NULL));
   assert_null(liblock_info_value(NULL, &size));
@@ -273,6 +360,96 @@ static void lists_show_every_lock_once_and_prefixes_choose(void **state) {
   assert_ok(worker_join(next, NULL, NULL));
 }
 
+struct shown {
+  size_t count, held, most;
+  bool finds_the_waiter;
+};
+
+static int32_t show(const liblock_info *info, void *user_data) {
+  struct shown *shown = user_data;
+  shown->count++;
+  shown->held += liblock_info_is_held(info) == 1;
+  shown->finds_the_waiter = shown->finds_the_waiter || liblock_info_waiter_count(info) == 1;
+  return shown->count == shown->most;
+}
+
+static void lists_can_be_shown_to_a_callback_counted_and_ended_early(void **state) {
+  enum { MANY = 1000 };
+  liblock_context *context = *state;
+  for (int i = 0; i < MANY; i++) {
+    liblock_lock lock = 0;
+    assert_ok(liblock_acquire(context, &i, sizeof i, NULL, &lock, NULL));
+  }
+  take(context, "waited");
+  worker *next = worker_acquires(context, "waited", NULL);
+  await_waiters(context, 1);
+  liblock_list_options options;
+  liblock_list_options_init(&options, sizeof options);
+  const int64_t batches[] = {1, 63, 65536, LIBLOCK_DEFAULT};
+  for (size_t i = 0; i < COUNT_OF(batches); i++) {
+    struct shown shown = {0};
+    liblock_report report;
+    liblock_report_init(&report, sizeof report);
+    options.batch_size = batches[i];
+    assert_ok(liblock_list_each(context, LIBLOCK_LIST_KEYS, &options, show, &shown, &report, NULL));
+    assert_int_equal(shown.count, MANY + 1);
+    assert_true(shown.finds_the_waiter);
+    assert_int_equal(report.locks, MANY + 1);
+    assert_int_equal(report.queues, 1);
+    assert_int_equal(report.keys, MANY + 2);
+    assert_true(report.steps > 0);
+    assert_ok(liblock_list_each(context, LIBLOCK_LIST_QUEUES, &options, NULL, NULL, &report, NULL));
+    assert_int_equal(report.keys, 1);
+    assert_ok(liblock_list_each(context, LIBLOCK_LIST_LOCKS, &options, NULL, NULL, &report, NULL));
+    assert_int_equal(report.keys, MANY + 1);
+  }
+  struct shown few = {.most = 10};
+  assert_ok(liblock_list_each(context, LIBLOCK_LIST_LOCKS, NULL, show, &few, NULL, NULL));
+  assert_int_equal(few.count, 10);
+  assert_ok(liblock_force_release(context, KEY("waited"), 0, NULL));
+  assert_ok(worker_join(next, NULL, NULL));
+}
+
+static void a_cursor_reports_what_it_has_shown_so_far(void **state) {
+  take(*state, "a");
+  take(*state, "b");
+  liblock_cursor *cursor = NULL;
+  liblock_report report;
+  liblock_report_init(&report, sizeof report);
+  assert_ok(liblock_list_keys(*state, NULL, &cursor, NULL));
+  for (uint64_t seen = 0;; seen++) {
+    liblock_info *info = NULL;
+    assert_ok(liblock_cursor_report(cursor, &report));
+    assert_int_equal(report.locks, seen);
+    assert_ok(liblock_cursor_next(cursor, &info));
+    if (info == NULL) break;
+    liblock_info_free(info);
+  }
+  assert_int_equal(report.keys, 2);
+  assert_true(report.elapsed_us >= 0);
+  liblock_cursor_free(cursor);
+}
+
+static void a_waiter_is_shown_with_his_instance_and_since_when_he_waits(void **state) {
+  liblock_context *context = *state;
+  char instance[512];
+  size_t needed = 0;
+  const int64_t before_us = wall_us();
+  const liblock_lock lock = take(context, "k");
+  worker *next = worker_acquires(context, "k", NULL);
+  await_waiters(context, 1);
+  assert_ok(liblock_instance_id(context, instance, sizeof instance, &needed));
+  liblock_info *info = NULL;
+  assert_ok(liblock_inspect_queue(context, KEY("k"), &info, NULL));
+  size_t size = 0;
+  const void *text = liblock_info_waiter_instance(info, 0, &size);
+  assert_text(instance, text, size);
+  assert_in_range(liblock_info_waiter_since_us(info, 0), before_us - 100000, wall_us() + 100000);
+  liblock_info_free(info);
+  assert_ok(liblock_release(context, lock, NULL));
+  assert_ok(worker_join(next, NULL, NULL));
+}
+
 static void a_held_global_lock_is_listed_as_such(void **state) {
   liblock_lock lock = 0;
   assert_ok(liblock_acquire_global(*state, NULL, &lock, NULL));
@@ -298,12 +475,17 @@ int main(void) {
       fresh(is_locked_and_is_queued_answer_one_or_zero),
       fresh(an_overdue_lock_is_not_locked),
       fresh(an_info_tells_everything_about_the_holder),
+      fresh(a_plain_lock_keeps_the_time_of_its_lease_and_without_one_says_so),
+      fresh(metadata_that_could_be_taken_for_what_every_info_has_are_refused),
       fresh(an_info_is_a_snapshot_that_outlives_the_lock),
       fresh(every_key_of_a_lock_shows_its_value_and_so_does_the_global_lock),
       fresh(update_replaces_the_value_that_a_lock_carries),
       fresh(waiters_are_shown_in_the_order_in_which_they_will_be_served),
       fresh(getters_survive_null_and_indices_out_of_range),
       fresh(lists_show_every_lock_once_and_prefixes_choose),
+      fresh(lists_can_be_shown_to_a_callback_counted_and_ended_early),
+      fresh(a_cursor_reports_what_it_has_shown_so_far),
+      fresh(a_waiter_is_shown_with_his_instance_and_since_when_he_waits),
       fresh(a_held_global_lock_is_listed_as_such),
   };
   return cmocka_run_group_tests_name("inspect and list", tests, NULL, NULL);

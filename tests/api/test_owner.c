@@ -5,6 +5,10 @@
 #include "api.h"
 #include "worker.h"
 
+#include <stdio.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
 static uint32_t holds(liblock_context *context, liblock_lock lock) {
   uint32_t count = 0;
   assert_ok(liblock_hold_count(context, lock, &count));
@@ -259,6 +263,33 @@ static void an_owner_id_names_instance_number_and_name(void **state) {
   liblock_owner_free(owner);
 }
 
+static void an_instance_id_names_process_and_host_and_is_that_of_one_context(void **state) {
+  char one[256];
+  char two[256];
+  char process[32];
+  size_t needed = 0;
+  struct utsname machine;
+  liblock_context *other = open_local("local:", NULL);
+  assert_ok(liblock_instance_id(*state, one, sizeof one, &needed));
+  assert_ok(liblock_instance_id(other, two, sizeof two, &needed));
+  assert_string_not_equal(one, two);
+  snprintf(process, sizeof process, "%d-", (int)getpid());
+  assert_memory_equal(one, process, strlen(process));
+  assert_int_equal(uname(&machine), 0);
+  assert_string_equal(strchr(one, '@') + 1, machine.nodename);
+  end_context(other);
+}
+
+static void the_calling_thread_has_an_owner_id_too(void **state) {
+  char id[512];
+  char instance[256];
+  size_t needed = 0;
+  assert_ok(liblock_instance_id(*state, instance, sizeof instance, &needed));
+  assert_ok(liblock_owner_id(*state, LIBLOCK_OWNER_THREAD, id, sizeof id, &needed));
+  assert_memory_equal(id, instance, strlen(instance));
+  assert_true(strlen(id) > strlen(instance));
+}
+
 static void close_and_free_of_an_owner_accept_null(void **state) {
   (void)state;
   assert_ok(liblock_owner_close(NULL));
@@ -283,6 +314,8 @@ int main(void) {
       fresh(closing_an_owner_cancels_its_waits_at_once),
       fresh(a_closed_owner_acquires_nothing),
       fresh(an_owner_id_names_instance_number_and_name),
+      fresh(an_instance_id_names_process_and_host_and_is_that_of_one_context),
+      fresh(the_calling_thread_has_an_owner_id_too),
       cmocka_unit_test(close_and_free_of_an_owner_accept_null),
   };
   return cmocka_run_group_tests_name("owner", tests, NULL, NULL);

@@ -37,8 +37,8 @@ CALL(waits_for_loss, liblock_wait_lost(s->context, s->lock, 0, result))
 CALL(forces_release, liblock_force_release(s->context, KEY("k"), 0, result))
 CALL(pings, liblock_ping(s->context, result))
 CALL(sweeps, liblock_sweep(s->context, NULL, result))
-CALL(clears, liblock_clear(s->context, NULL, result))
-CALL(clears_dead, liblock_clear_dead(s->context, NULL, result))
+CALL(clears, liblock_clear(s->context, NULL, NULL, result))
+CALL(clears_dead, liblock_clear_dead(s->context, NULL, NULL, result))
 
 static struct scene scene_of(liblock_context *context, bool held) {
   struct scene s = {.context = context, .owner = open_owner(context, "o"), .key = BYTES("k")};
@@ -58,11 +58,11 @@ static void check(liblock_context *context, bool held, call_with_result call, li
   assert_int_equal(result.struct_size, sizeof result);
   assert_non_null(memchr(result.message, '\0', sizeof result.message));
   assert_int_equal(result.message[0] == '\0', expected == LIBLOCK_OK);
-  assert_ok(liblock_clear(context, NULL, NULL));
+  assert_ok(liblock_clear(context, NULL, NULL, NULL));
   liblock_owner_free(with.owner);
   struct scene without = scene_of(context, held);
   assert_status(expected, call(&without, NULL));
-  assert_ok(liblock_clear(context, NULL, NULL));
+  assert_ok(liblock_clear(context, NULL, NULL, NULL));
   liblock_owner_free(without.owner);
 }
 

@@ -20,7 +20,7 @@ static void make_pairs(liblock_context *context, int count) {
 /* Of how many acquires the events, or the log, were told. */
 static size_t told_of(liblock_context *context, listener *l) {
   const size_t before = listener_count(l, LIBLOCK_EVENT_CLEARED);
-  assert_ok(liblock_clear(context, NULL, NULL));
+  assert_ok(liblock_clear(context, NULL, NULL, NULL));
   assert_true(listener_await(l, LIBLOCK_EVENT_CLEARED, before + 1));
   const size_t obtained = listener_count(l, LIBLOCK_EVENT_OBTAINED);
   assert_int_equal(listener_count(l, LIBLOCK_EVENT_HOLD_AND_RELEASE), obtained);

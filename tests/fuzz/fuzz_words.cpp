@@ -7,6 +7,7 @@
 #include "base/assert.hpp"
 #include "redis/address.hpp"
 #include "redis/keyspace.hpp"
+#include "redis/queue_entry.hpp"
 #include "redis/server_error.hpp"
 
 using namespace liblock;
@@ -37,6 +38,16 @@ void read_record(Bytes text) {
   if (!parse_record(text, record)) return;
   LIBLOCK_ASSERT(text.substr(0, 4) == "ll1|" && record.id.size() == kAttemptIdSize);
   LIBLOCK_ASSERT(record.value.size() <= text.size() && record.owner.size() <= text.size());
+  LIBLOCK_ASSERT(record.since_us >= 0 && record.ttl_ms >= -1);
+}
+
+void read_queue(Bytes text) {
+  WaiterInfo waiter;
+  if (parse_queue_entry(text, 1'700'000'000'000'000, waiter))
+    LIBLOCK_ASSERT(waiter.since_us > 0 && waiter.waited_ms >= 0 && waiter.owner.size() <= text.size());
+  Bytes lock_key;
+  if (Keyspace::lock_key_of(text, lock_key))
+    LIBLOCK_ASSERT(Keyspace::side_key(static_cast<Keyspace::Side>(text[4]), lock_key) == text);
 }
 
 void show(Bytes text) {
@@ -54,6 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const Bytes text(reinterpret_cast<const char *>(data), size);
   read_url(text);
   read_record(text);
+  read_queue(text);
   show(text);
   return 0;
 }

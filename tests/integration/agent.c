@@ -299,12 +299,13 @@ static void perform_inspect(const struct request *request, liblock_context *cont
   const liblock_status status = liblock_inspect_queue(context, key->text, key->size, &info, &result);
   size_t size = 0;
   const void *owner = status == LIBLOCK_OK ? liblock_info_owner(info, &size) : "";
-  answer(request, status, "held=%d token=%llu waiters=%zu owner=%.*s message=%s",
-         status == LIBLOCK_OK && liblock_info_is_held(info),
-         status == LIBLOCK_OK ? (unsigned long long)liblock_info_token(info) : 0ull,
-         status == LIBLOCK_OK ? liblock_info_waiter_count(info) : 0, (int)size, (const char *)owner,
-         result.message);
-  if (status == LIBLOCK_OK) liblock_info_free(info);
+  answer(request, status,
+         "held=%d zombie=%d token=%llu since_us=%lld initial_ttl_ms=%lld waiters=%zu owner=%.*s message=%s",
+         liblock_info_is_held(info), liblock_info_is_zombie(info),
+         (unsigned long long)liblock_info_token(info), (long long)liblock_info_since_us(info),
+         (long long)liblock_info_initial_ttl_ms(info), liblock_info_waiter_count(info), (int)size,
+         (const char *)owner, result.message);
+  liblock_info_free(info);
 }
 
 static void perform_on_key(const struct request *request, liblock_context *context) {
@@ -313,7 +314,17 @@ static void perform_on_key(const struct request *request, liblock_context *conte
   liblock_result result = LIBLOCK_RESULT_INIT;
   int32_t locked = 0;
   liblock_status status;
-  if (strcmp(verb, "locked") == 0) {
+  const char *expected = text_option(request, "expected"), *value = text_option(request, "value");
+  const size_t size = expected ? strlen(expected) : 0;
+  if (strcmp(verb, "release_key") == 0) {
+    status = liblock_release_key(context, key->text, key->size, expected, size, &result);
+  } else if (strcmp(verb, "extend_key") == 0) {
+    status =
+        liblock_extend_key(context, key->text, key->size, expected, size, number_option(request, "ttl_ms", 0),
+                           (int32_t)number_option(request, "add", 0), &result);
+  } else if (strcmp(verb, "update_key") == 0) {
+    status = liblock_update_key(context, key->text, key->size, expected, size, value, strlen(value), &result);
+  } else if (strcmp(verb, "locked") == 0) {
     status = liblock_is_locked(context, key->text, key->size, &locked);
   } else if (strcmp(verb, "force") == 0) {
     status = liblock_force_release(context, key->text, key->size, (int32_t)number_option(request, "drop", 0),
@@ -324,7 +335,8 @@ static void perform_on_key(const struct request *request, liblock_context *conte
     status =
         liblock_wait_released(context, key->text, key->size, number_option(request, "wait_ms", -1), &result);
   }
-  answer(request, status, "locked=%d message=%s", locked, result.message);
+  answer(request, status, "locked=%d flags=%u queue_length=%d remaining_ms=%lld message=%s", locked,
+         (unsigned)result.flags, (int)result.queue_length, (long long)result.remaining_ms, result.message);
 }
 
 /* What a fork leaves to the child: copies that answer FORKED, and can be closed and freed. */
@@ -342,21 +354,46 @@ static void perform_fork(const struct request *request, liblock_context *context
   answer(request, LIBLOCK_OK, "child=%d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
+static void answer_report(const struct request *request, liblock_status status, const liblock_report *report,
+                          const char *message) {
+  answer(request, status,
+         "count=%llu locks=%llu queues=%llu keys=%llu waiters=%llu steps=%llu elapsed_us=%lld message=%s",
+         (unsigned long long)report->locks, (unsigned long long)report->locks,
+         (unsigned long long)report->queues, (unsigned long long)report->keys,
+         (unsigned long long)report->waiters, (unsigned long long)report->steps,
+         (long long)report->elapsed_us, message);
+}
+
+/* What is listed is answered as counts; `what` is a LIBLOCK_LIST_… */
 static void perform_list(const struct request *request, liblock_context *context) {
   liblock_list_options options;
   liblock_list_options_init(&options, sizeof options);
   const struct word *prefix = option(request, "key_prefix");
   if (prefix) options.key_prefix = prefix->text, options.key_prefix_size = prefix->size;
-  liblock_cursor *cursor;
-  liblock_status status = liblock_list_locks(context, &options, &cursor, NULL);
-  liblock_info *info = NULL;
-  long count = 0;
-  while (status == LIBLOCK_OK && (status = liblock_cursor_next(cursor, &info)) == LIBLOCK_OK && info) {
-    count++;
-    liblock_info_free(info);
-  }
-  liblock_cursor_free(cursor);
-  answer(request, status, "count=%ld", count);
+  options.batch_size = number_option(request, "batch", LIBLOCK_DEFAULT);
+  liblock_report report;
+  liblock_report_init(&report, sizeof report);
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  const liblock_status status = liblock_list_each(context, (int32_t)number_option(request, "what", 0),
+                                                  &options, NULL, NULL, &report, &result);
+  answer_report(request, status, &report, result.message);
+}
+
+static void perform_clear(const struct request *request, liblock_context *context) {
+  liblock_clear_options options;
+  liblock_clear_options_init(&options, sizeof options);
+  options.batch_size = number_option(request, "batch", LIBLOCK_DEFAULT);
+  options.scan_size = number_option(request, "scan", LIBLOCK_DEFAULT);
+  liblock_report report;
+  liblock_report_init(&report, sizeof report);
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  const char *owner = text_option(request, "owner_id"), *instance = text_option(request, "instance_id");
+  const liblock_status status =
+      owner      ? liblock_clear_owner(context, owner, strlen(owner), &options, &report, &result)
+      : instance ? liblock_clear_instance(context, instance, strlen(instance), &options, &report, &result)
+      : number_option(request, "dead", 0) ? liblock_clear_dead(context, &options, &report, &result)
+                                          : liblock_clear(context, &options, &report, &result);
+  answer_report(request, status, &report, result.message);
 }
 
 static bool perform_on_context(struct request *request, struct context *context) {
@@ -367,6 +404,9 @@ static bool perform_on_context(struct request *request, struct context *context)
   } else if (strcmp(verb, "ping") == 0) {
     const liblock_status status = liblock_ping(context->context, &result);
     answer(request, status, "message=%s", result.message);
+  } else if (strcmp(verb, "instance") == 0) {
+    char id[512];
+    answer(request, liblock_instance_id(context->context, id, sizeof id, NULL), "id=%s", id);
   } else if (strcmp(verb, "told") == 0) {
     answer(request, LIBLOCK_OK,
            "lost=%d connected=%d disconnected=%d server_changed=%d doubt_ended=%d may_evict=%d",
@@ -379,9 +419,7 @@ static bool perform_on_context(struct request *request, struct context *context)
   } else if (strcmp(verb, "list") == 0) {
     perform_list(request, context->context);
   } else if (strcmp(verb, "clear") == 0) {
-    uint64_t cleared = 0;
-    const liblock_status status = liblock_clear(context->context, &cleared, &result);
-    answer(request, status, "count=%llu message=%s", (unsigned long long)cleared, result.message);
+    perform_clear(request, context->context);
   } else if (strcmp(verb, "inspect") == 0) {
     perform_inspect(request, context->context);
   } else if (strcmp(verb, "async") == 0) {

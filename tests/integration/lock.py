@@ -31,11 +31,12 @@ def a_lock_is_a_string_with_an_expiry_that_says_who_holds_it():
     with opened(Agent()) as agent:
         lock = status(agent("acquire", "c", "record", ttl_ms=5000, value="v|1"), "OK")
         same(SERVER.call("TYPE", "liblock:record"), b"string")
-        fields = SERVER.call("GET", "liblock:record").split(b"|", 6)
+        fields = SERVER.call("GET", "liblock:record").split(b"|", 7)
         same(fields[0], b"ll1")
         same(len(fields[1]), 32)
         same(int(fields[3]), lock.token)
-        same(fields[6], b"v|1")
+        same(fields[6].split(b",")[1], b"5000")  # since when, and with which lease
+        same(fields[7], b"v|1")
         assert 4000 < left_ms("liblock:record") <= 5000
         assert 4800 < lock.remaining_ms <= 4950 - 2, lock  # 1 % and 2 ms less than was asked for
         status(agent("release", "c", lock.lock), "OK")
@@ -295,6 +296,7 @@ def a_lock_is_exported_to_and_adopted_by_another_process():
         mine = status(other("adopt", "c", raw, ttl_ms=5000), "OK")
         same(mine.token, lock.token)
         assert left_ms("liblock:handed") > 4000
+        same(agent("inspect", "c", "handed").owner, other("instance", "c").id)
         status(other("release", "c", mine.lock), "OK")
         status(other("adopt", "c", raw), "LOST")
 

@@ -268,9 +268,9 @@ def credentials_open_the_door_and_are_never_told():
 
 
 LOCKING = ("~liblock:*", "~ll1:*", "resetchannels", "&ll1:*", "-@all", "+evalsha", "+eval", "+get", "+set", "+del",
-           "+pttl", "+pexpire", "+persist", "+exists", "+time", "+hset", "+hget", "+hdel", "+hkeys", "+hgetall",
-           "+zadd", "+zrem", "+zrank", "+zscore", "+zcard", "+zrange", "+zpopmin", "+publish", "+subscribe", "+ping",
-           "+info", "+select", "+client|setname", "+wait")
+           "+pttl", "+pexpire", "+persist", "+exists", "+time", "+hset", "+hget", "+hmget", "+hdel", "+hkeys", "+hlen",
+           "+hgetall", "+zadd", "+zrem", "+zrank", "+zscore", "+zcard", "+zrange", "+zpopmin", "+publish", "+subscribe",
+           "+ping", "+info", "+select", "+client|setname", "+wait", "+pubsub|numsub")
 
 
 def user_with(server, *rules, name="lk"):
@@ -302,12 +302,16 @@ def the_recipe_for_locking_allows_every_call_but_scanning():
 def the_recipe_for_administration_lists_and_clears_page_after_page():
     with Server() as server, Agent() as agent:
         opened(agent, user_with(server, *LOCKING), name="c")
-        opened(agent, user_with(server, *LOCKING, "+scan", name="boss"), name="admin")
+        opened(agent, user_with(server, *LOCKING, "+scan", "+hdel", name="boss"), name="admin")
         held = [agent.ask("acquire", "c", f"page-{i}", ttl_ms=60000) for i in range(700)]
         locks = [status(reply.result(), "OK").lock for reply in held]
         status(agent("list", "c"), "AUTH")
         same(status(agent("list", "admin"), "OK").count, 700)
         same(agent("list", "admin", key_prefix="page-69").count, 11)
+        server.call("EVAL", "redis.call('SELECT', 1) redis.call('ZADD', KEYS[1], 1, 'id') "
+                    "redis.call('HSET', KEYS[2], 'id', '1|1|3000|0|0|gone|gone/1/o|')", 2, "ll1:q:{liblock:page-1}",
+                    "ll1:e:{liblock:page-1}")
+        same(agent("list", "admin", what=2).keys, 701)
         same(status(agent("clear", "admin"), "OK").count, 700)
         same(agent("list", "admin").count, 0)
         status(agent("verify", "c", locks[0]), "LOST")

@@ -141,7 +141,7 @@ static void look_at_one(uint32_t key) {
     size_t size = 0;
     const void *owner = liblock_info_owner(info, &size);
     if (size > 0 && key % 16 == 1) {
-      status = liblock_clear_owner(context, owner, size, NULL, NULL);
+      status = liblock_clear_owner(context, owner, size, NULL, NULL, NULL);
       expect(status == LIBLOCK_OK, "clear_owner", status);
     }
   }
@@ -203,14 +203,14 @@ static void *disturb(void *argument) {
     liblock_status status = LIBLOCK_OK;
     switch (next_random(&random) % 64) {
       case 0:
-        status = liblock_clear(context, NULL, NULL);
+        status = liblock_clear(context, NULL, NULL, NULL);
         break;
       case 1:
       case 2:
         status = liblock_sweep(context, NULL, NULL);
         break;
       case 3:
-        status = liblock_clear_dead(context, NULL, NULL);
+        status = liblock_clear_dead(context, NULL, NULL, NULL);
         break;
       case 4:
         status = liblock_force_release(context, &key, sizeof key, LIBLOCK_DROP_QUEUE, NULL);

@@ -196,7 +196,7 @@ static void begin(team *t) {
   check(liblock_completions_open(t->context, QUEUE_SIZE, &t->queue, NULL) == LIBLOCK_OK, "completions_open",
         0);
   if (next_random(&t->random) % 4 == 0) {
-    check(liblock_clear_dead(t->context, NULL, NULL) == LIBLOCK_OK, "clear_dead", 0);
+    check(liblock_clear_dead(t->context, NULL, NULL, NULL) == LIBLOCK_OK, "clear_dead", 0);
   }
 }
 

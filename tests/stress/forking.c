@@ -146,7 +146,7 @@ static void copies_answer_forked(const birth *b) {
   CHILD_CHECK(liblock_is_held(b->context, b->held) == LIBLOCK_FORKED);
   CHILD_CHECK(liblock_owner_open(b->context, "o", 1, &owner, NULL) == LIBLOCK_FORKED);
   CHILD_CHECK(liblock_stats_get(b->context, &stats) == LIBLOCK_FORKED);
-  CHILD_CHECK(liblock_clear(b->context, NULL, NULL) == LIBLOCK_FORKED);
+  CHILD_CHECK(liblock_clear(b->context, NULL, NULL, NULL) == LIBLOCK_FORKED);
   CHILD_CHECK(liblock_completions_next(b->queue, 0, &end) == LIBLOCK_FORKED);
 }
 

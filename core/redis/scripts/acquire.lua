@@ -79,7 +79,7 @@ else
     local raised = raise_fence(name, last, now)
     if is_error(raised) then return raised end
   end
-  local record = record_of(id, token, ARGV[2], ARGV[3], ARGV[11])
+  local record = record_of(id, token, ARGV[2], ARGV[3], now, ttl_ms, ARGV[11])
   for n = 1, taken do
     local written = write_record(keys[n], record, ttl_ms, busy and '' or ARGV[13])
     if is_error(written) then return written end

@@ -41,6 +41,7 @@ local function write_record(key, record, ttl_ms, metadata)
   return written
 end
 
-local function record_of(id, token, owner, instance, value)
-  return table.concat({'ll1|' .. id, '00000000', string.format('%.0f', token), owner, instance, value}, '|')
+local function record_of(id, token, owner, instance, now, ttl_ms, value)
+  local since = string.format('@%.0f,%.0f', now, ttl_ms)
+  return table.concat({'ll1|' .. id, '00000000', string.format('%.0f', token), owner, instance, since, value}, '|')
 end

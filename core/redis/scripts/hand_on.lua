@@ -47,11 +47,11 @@ end
 
 -- Grants a free key to a waiter; false: there is no memory for it.
 local function grant_to(key, now, id, entry, left)
-  local owner, size, rest = string.match(entry, '^%d+|%d+|%d+|%d+|%-?%d+|[^|]*|([^|]*)|%d+|(%d+)|()')
+  local lease_ms, owner, size, rest = string.match(entry, '^%d+|%d+|(%d+)|%d+|%-?%d+|[^|]*|([^|]*)|%d+|(%d+)|()')
   local instance, number = string.match(entry, '^%d+|%d+|%d+|%d+|%-?%d+|([^|]*)|[^|]*|(%d+)|')
   local token = math.max(now, fence_of(key.fence) + 1)
   if token >= 9007199254740992 or is_error(raise_fence(key.fence, token, now)) then return nil end
-  local record = record_of(id, token, owner, instance, string.sub(entry, rest + size))
+  local record = record_of(id, token, owner, instance, now, lease_ms, string.sub(entry, rest + size))
   local metadata = string.sub(entry, rest, rest + size - 1)
   if is_error(write_record(key, record, left, metadata)) then return nil end
   return 'g' .. id .. number .. '|' .. string.format('%.0f', token) .. '|' .. left .. '|' .. key.lock

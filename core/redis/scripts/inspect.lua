@@ -1,15 +1,26 @@
 -- SPDX-License-Identifier: MIT
 -- Purpose: shows who holds and how many wait, of several keys at once.
--- KEYS: (lock, queue, metadata) of each key
--- ARGV:
--- Returns: for each key: record (8 KiB of it: ours are shorter) or nil, PTTL, number of waiters, metadata
---   as names and values | an error when a key holds something that is not a lock
-local answer = {}
-for i = 1, #KEYS, 3 do
+-- KEYS: (lock, anyone, queue, metadata) of each key
+-- ARGV: 1 1 = say also whether anybody listens for the holder's instance, 2 = pass over what is not a lock
+-- Returns: now, then for each key: record (8 KiB of it: ours are shorter) or nil, PTTL, number of instances that want
+--   any free key, number of requests in the queue, 1 = somebody listens for the holder's instance, 0 = nobody, -1 = not known,
+--   metadata as names and values | an error when a key holds something that is not a lock, unless that is passed over
+-- Uses: clock, listens
+local answer = {server_now()}
+for i = 1, #KEYS, 4 do
   local held = redis.pcall('GET', KEYS[i])
-  if type(held) == 'table' then return held end
-  if held then held = string.sub(held, 1, 8192) end
-  local left, waiters = redis.call('PTTL', KEYS[i]), redis.call('ZCARD', KEYS[i + 1])
-  answer[(i + 2) / 3] = {held, left, waiters, redis.call('HGETALL', KEYS[i + 2])}
+  if type(held) == 'table' then
+    if ARGV[1] ~= '2' then return held end
+    held = false
+  end
+  local heard_of = -1
+  if held then
+    held = string.sub(held, 1, 8192)
+    local instance = ARGV[1] == '1' and string.match(held, '^ll1|%x+|%x+|%d+|[^|]*|([^|]*)|')
+    if instance then heard_of = listens(instance) end
+  end
+  local left = redis.call('PTTL', KEYS[i])
+  local waiters, queued = redis.call('ZCARD', KEYS[i + 1]), redis.call('ZCARD', KEYS[i + 2])
+  answer[#answer + 1] = {held, left, waiters, queued, heard_of, redis.call('HGETALL', KEYS[i + 3])}
 end
 return answer

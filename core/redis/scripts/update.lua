@@ -11,7 +11,8 @@ for n = 1, #KEYS do
     answer[n] = 1
     if ARGV[1] > string.sub(held, 38, 45) then
       local fields = string.match(held, '^[^|]*|[^|]*|[^|]*(|[^|]*|[^|]*|[^|]*|)')
-      redis.call('SET', KEYS[n], string.sub(held, 1, 37) .. ARGV[1] .. fields .. ARGV[2], 'KEEPTTL')
+      local since = string.match(held, '^@%d+,%d+|', 46 + #fields) or ''
+      redis.call('SET', KEYS[n], string.sub(held, 1, 37) .. ARGV[1] .. fields .. since .. ARGV[2], 'KEEPTTL')
     end
   end
 end

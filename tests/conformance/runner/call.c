@@ -173,7 +173,8 @@ void tell_status(struct call *call, liblock_status status) {
 }
 
 static void result_check(struct call *call, liblock_status status, const liblock_result *result) {
-  const uint32_t known = LIBLOCK_RESULT_REENTERED | LIBLOCK_RESULT_WAITED | LIBLOCK_RESULT_TOOK_OVER;
+  const uint32_t known = LIBLOCK_RESULT_REENTERED | LIBLOCK_RESULT_WAITED | LIBLOCK_RESULT_TOOK_OVER |
+                         LIBLOCK_RESULT_HAD_LOCK | LIBLOCK_RESULT_HAD_QUEUE;
   if (result->status != status) {
     blame(&call->fault, "returned %s, but the result says %s (%d)", liblock_status_name(status),
           liblock_status_name(result->status), (int)result->status);
@@ -192,6 +193,8 @@ static json_t *flags_write(uint32_t flags) {
   if (flags & LIBLOCK_RESULT_REENTERED) json_array_append_new(list, json_string("REENTERED"));
   if (flags & LIBLOCK_RESULT_WAITED) json_array_append_new(list, json_string("WAITED"));
   if (flags & LIBLOCK_RESULT_TOOK_OVER) json_array_append_new(list, json_string("TOOK_OVER"));
+  if (flags & LIBLOCK_RESULT_HAD_LOCK) json_array_append_new(list, json_string("HAD_LOCK"));
+  if (flags & LIBLOCK_RESULT_HAD_QUEUE) json_array_append_new(list, json_string("HAD_QUEUE"));
   return list;
 }
 

@@ -17,7 +17,7 @@ static const char tags[] = "order lost cancel close";
 
 static const char text_fields[] = "do context as space url lock request owner thread of name instance note";
 static const char truth_fields[] = "background global add drop_queue any_order";
-static const char number_fields[] = "wait_ms ms waiters";
+static const char number_fields[] = "wait_ms ms waiters batch_size dead_ttl_ms";
 static const char bytes_fields[] = "key value prefix";
 
 static bool words_present(const char *words, const json_t *step, struct fault *fault) {

@@ -14,7 +14,7 @@ static const struct {
 } types[] = {
     {NUMBER,
      "token attempts waited_ms remaining_ms queue_position queue_length hold_count votes nodes count"
-     " waiter_count priority on_open_calls globals"},
+     " waiter_count priority on_open_calls globals queues cleared_keys dequeued held_for_ms initial_ttl_ms"},
     {NUMBER,
      "locks_held waiters acquired released contended handed_off expired taken_away taken_over timeouts"
      " canceled deadlocks deadlock_searches renewals sweeps sweep_entries sweep_entries_per_hold_max"
@@ -31,8 +31,8 @@ static const struct {
     {NAME, "request lock kind order"},
 };
 static const char comparisons[] = "eq ne gt ge lt le";
-static const char flag_words[] = "REENTERED WAITED TOOK_OVER";
-static const char waiter_words[] = "owner order priority waited_ms";
+static const char flag_words[] = "REENTERED WAITED TOOK_OVER HAD_LOCK HAD_QUEUE";
+static const char waiter_words[] = "owner instance order priority waited_ms";
 
 static bool type_of(const char *name, enum type *type) {
   for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {

@@ -159,45 +159,81 @@ static void perform_force_release(struct call *call) {
   tell_result(call, status, &result);
 }
 
+/* A report filled with values that no call may leave behind, as results are. */
+static liblock_report report_poisoned(void) {
+  liblock_report report;
+  memset(&report, 0x5a, sizeof report);
+  report.struct_size = sizeof report;
+  return report;
+}
+
+static void reported(struct call *call, liblock_status status, const liblock_report *report,
+                     const liblock_result *result) {
+  tell_result(call, status, result);
+  if (status != LIBLOCK_OK) return;
+  tell(call, "count", json_integer((json_int_t)report->locks));
+  tell(call, "queues", json_integer((json_int_t)report->queues));
+  tell(call, "cleared_keys", json_integer((json_int_t)report->keys));
+  tell(call, "dequeued", json_integer((json_int_t)report->waiters));
+  if (report->elapsed_us < 0 || report->keys != report->locks + report->queues)
+    blame(&call->fault, "the report does not add up");
+}
+
 static void counted(struct call *call, liblock_status status, uint64_t count, const liblock_result *result) {
   tell_result(call, status, result);
   if (status == LIBLOCK_OK) tell(call, "count", json_integer((json_int_t)count));
 }
 
+static const liblock_clear_options *clear_options(struct call *call, liblock_clear_options *options) {
+  const json_t *batch = json_object_get(call->step, "batch_size");
+  const json_t *dead = json_object_get(call->step, "dead_ttl_ms");
+  if (!batch && !dead) return NULL;
+  liblock_clear_options_init(options, sizeof *options);
+  if (batch) options->batch_size = options->scan_size = json_integer_value(batch);
+  if (dead) options->dead_ttl_ms = json_integer_value(dead);
+  return options;
+}
+
 static void perform_clear(struct call *call) {
   liblock_result result = result_poisoned();
-  uint64_t count = RUBBISH;
-  const liblock_status status = liblock_clear(call->context->context, &count, &result);
-  counted(call, status, count, &result);
+  liblock_report report = report_poisoned();
+  liblock_clear_options options;
+  const liblock_status status =
+      liblock_clear(call->context->context, clear_options(call, &options), &report, &result);
+  reported(call, status, &report, &result);
 }
 
 static void perform_clear_owner(struct call *call) {
   liblock_result result = result_poisoned();
-  uint64_t count = RUBBISH;
+  liblock_report report = report_poisoned();
+  liblock_clear_options options;
   if (!call->owner) {
     blame(&call->fault, "clear_owner takes an owner with a name of its own");
     return;
   }
   const char *identity = call->owner->identity;
-  const liblock_status status =
-      liblock_clear_owner(call->context->context, identity, strlen(identity), &count, &result);
-  counted(call, status, count, &result);
+  const liblock_status status = liblock_clear_owner(call->context->context, identity, strlen(identity),
+                                                    clear_options(call, &options), &report, &result);
+  reported(call, status, &report, &result);
 }
 
 static void perform_clear_instance(struct call *call) {
   liblock_result result = result_poisoned();
-  uint64_t count = RUBBISH;
+  liblock_report report = report_poisoned();
+  liblock_clear_options options;
   const char *identity = call->instance->instance;
-  const liblock_status status =
-      liblock_clear_instance(call->context->context, identity, strlen(identity), &count, &result);
-  counted(call, status, count, &result);
+  const liblock_status status = liblock_clear_instance(call->context->context, identity, strlen(identity),
+                                                       clear_options(call, &options), &report, &result);
+  reported(call, status, &report, &result);
 }
 
 static void perform_clear_dead(struct call *call) {
   liblock_result result = result_poisoned();
-  uint64_t count = RUBBISH;
-  const liblock_status status = liblock_clear_dead(call->context->context, &count, &result);
-  counted(call, status, count, &result);
+  liblock_report report = report_poisoned();
+  liblock_clear_options options;
+  const liblock_status status =
+      liblock_clear_dead(call->context->context, clear_options(call, &options), &report, &result);
+  reported(call, status, &report, &result);
 }
 
 static void perform_sweep(struct call *call) {
@@ -206,6 +242,9 @@ static void perform_sweep(struct call *call) {
   const liblock_status status = liblock_sweep(call->context->context, &count, &result);
   counted(call, status, count, &result);
 }
+
+#define CLEAR_OPTIONS "batch_size dead_ttl_ms"
+#define TELLS_REPORT TELLS_RESULT " count queues cleared_keys dequeued"
 
 const struct verb admin_verbs[] = {
     {"open", "as", "space url options", TELLS_RESULT " on_open_calls", perform_open, true},
@@ -216,10 +255,10 @@ const struct verb admin_verbs[] = {
     {"owner_close", "owner", "", "status", perform_owner_close, false},
     {"owner_id", "as owner", "", "", perform_owner_id, false},
     {"force_release", "key", "drop_queue", TELLS_RESULT, perform_force_release, false},
-    {"clear", "", "", TELLS_RESULT " count", perform_clear, false},
-    {"clear_owner", "owner", "", TELLS_RESULT " count", perform_clear_owner, false},
-    {"clear_instance", "instance", "", TELLS_RESULT " count", perform_clear_instance, false},
-    {"clear_dead", "", "", TELLS_RESULT " count", perform_clear_dead, false},
+    {"clear", "", CLEAR_OPTIONS, TELLS_REPORT, perform_clear, false},
+    {"clear_owner", "owner", CLEAR_OPTIONS, TELLS_REPORT, perform_clear_owner, false},
+    {"clear_instance", "instance", CLEAR_OPTIONS, TELLS_REPORT, perform_clear_instance, false},
+    {"clear_dead", "", CLEAR_OPTIONS, TELLS_REPORT, perform_clear_dead, false},
     {"sweep", "", "", TELLS_RESULT " count", perform_sweep, false},
     {NULL, NULL, NULL, NULL, NULL, false},
 };

@@ -3,6 +3,7 @@
  * Verbs that only look: is_locked, inspect, lists, waits on a key, statistics.
  */
 #include <string.h>
+#include <time.h>
 
 #include "call.h"
 
@@ -41,6 +42,8 @@ static json_t *queue_write(const liblock_info *info) {
     json_t *waiter = json_object();
     const void *owner = liblock_info_waiter_owner(info, i, &size);
     if (owner) tell_bytes(waiter, "owner", owner, size);
+    const void *instance = liblock_info_waiter_instance(info, i, &size);
+    if (instance) tell_bytes(waiter, "instance", instance, size);
     json_object_set_new(waiter, "waited_ms", json_integer(liblock_info_waiter_waited_ms(info, i)));
     json_object_set_new(waiter, "priority", json_integer(liblock_info_waiter_priority(info, i)));
     const int32_t order = liblock_info_waiter_order(info, i);
@@ -48,6 +51,14 @@ static json_t *queue_write(const liblock_info *info) {
     json_array_append_new(queue, waiter);
   }
   return queue;
+}
+
+/* -1 where that is not known. */
+static int64_t held_for_ms(const liblock_info *info) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  const int64_t since_us = liblock_info_since_us(info);
+  return since_us == 0 ? -1 : (now.tv_sec * 1000000 + now.tv_nsec / 1000 - since_us) / 1000;
 }
 
 static void tell_info(struct call *call, const liblock_info *info) {
@@ -62,6 +73,8 @@ static void tell_info(struct call *call, const liblock_info *info) {
   data = liblock_info_value(info, &size);
   tell_bytes(call->got, "value", data, data ? size : 0);
   tell(call, "token", json_integer((json_int_t)liblock_info_token(info)));
+  tell(call, "held_for_ms", json_integer(held_for_ms(info)));
+  tell(call, "initial_ttl_ms", json_integer(liblock_info_initial_ttl_ms(info)));
   tell(call, "remaining_ms", json_integer(liblock_info_remaining_ms(info)));
   tell(call, "hold_count", json_integer(liblock_info_hold_count(info)));
   tell(call, "metadata", metadata_write(info));
@@ -122,13 +135,17 @@ static void perform_list(struct call *call) {
   liblock_list_options_init(&options, sizeof options);
   options.key_prefix = call->value.data;
   options.key_prefix_size = call->value.size;
-  const liblock_list_options *given = json_object_get(call->step, "prefix") ? &options : NULL;
+  const json_t *batch = json_object_get(call->step, "batch_size");
+  if (batch) options.batch_size = json_integer_value(batch);
+  const liblock_list_options *given = batch || json_object_get(call->step, "prefix") ? &options : NULL;
   liblock_result result = result_poisoned();
   liblock_cursor *cursor = NULL;
   liblock_context *context = call->context->context;
-  const bool locks = strcmp(call->verb->name, "list_locks") == 0;
-  const liblock_status status = locks ? liblock_list_locks(context, given, &cursor, &result)
-                                      : liblock_list_queues(context, given, &cursor, &result);
+  const char *what = call->verb->name;
+  const liblock_status status =
+      strcmp(what, "list_locks") == 0    ? liblock_list_locks(context, given, &cursor, &result)
+      : strcmp(what, "list_queues") == 0 ? liblock_list_queues(context, given, &cursor, &result)
+                                         : liblock_list_keys(context, given, &cursor, &result);
   tell_result(call, status, &result);
   if ((status == LIBLOCK_OK) != (cursor != NULL)) {
     blame(&call->fault, "%s %s a cursor", liblock_status_name(status), cursor ? "with" : "without");
@@ -152,15 +169,15 @@ static void perform_wait_released(struct call *call) {
   tell_result(call, status, &result);
 }
 
-#define COUNTERS(X)                                                                             \
-  X(locks_held)                                                                                 \
-  X(waiters)                                                                                    \
-  X(acquired)                                                                                   \
-  X(released)                                                                                   \
-  X(contended)                                                                                  \
-  X(handed_off) X(expired) X(taken_away) X(taken_over) X(timeouts) X(canceled) X(deadlocks)     \
-      X(deadlock_searches) X(renewals) X(sweeps) X(sweep_entries) X(sweep_entries_per_hold_max) \
-          X(dropped_notices)
+#define COUNTERS(X)                                                                                \
+  X(locks_held)                                                                                    \
+  X(waiters)                                                                                       \
+  X(acquired)                                                                                      \
+  X(released)                                                                                      \
+  X(contended)                                                                                     \
+  X(handed_off)                                                                                    \
+  X(expired) X(taken_away) X(taken_over) X(timeouts) X(canceled) X(deadlocks) X(deadlock_searches) \
+      X(renewals) X(sweeps) X(sweep_entries) X(sweep_entries_per_hold_max) X(dropped_notices)
 #define COUNTER_NAME(name) " " #name
 
 static void perform_stats(struct call *call) {
@@ -172,17 +189,19 @@ static void perform_stats(struct call *call) {
 #undef COUNTER_TELL
 }
 
-#define TELLS_INFO                                                                                          \
-  "status key held global zombie owner instance value token remaining_ms hold_count metadata waiter_count " \
-  "queue"
+#define TELLS_INFO                                                                                    \
+  "status key held global zombie owner instance value token held_for_ms initial_ttl_ms remaining_ms " \
+  "hold_count "                                                                                       \
+  "metadata waiter_count queue"
 
 const struct verb look_verbs[] = {
     {"is_locked", "key", "", "status locked", perform_is_locked, false},
     {"is_queued", "key", "", "status queued", perform_is_queued, false},
     {"inspect", "key", "", TELLS_INFO, perform_inspect, false},
     {"inspect_queue", "key", "", TELLS_INFO, perform_inspect_queue, false},
-    {"list_locks", "", "prefix", "status keys count globals", perform_list, false},
-    {"list_queues", "", "prefix", "status keys count globals", perform_list, false},
+    {"list_locks", "", "prefix batch_size", "status keys count globals", perform_list, false},
+    {"list_queues", "", "prefix batch_size", "status keys count globals", perform_list, false},
+    {"list_keys", "", "prefix batch_size", "status keys count globals", perform_list, false},
     {"wait_held", "key", "wait_ms", TELLS_RESULT, perform_wait_held, false},
     {"wait_released", "key", "wait_ms", TELLS_RESULT, perform_wait_released, false},
     {"stats", "", "", "status" COUNTERS(COUNTER_NAME), perform_stats, false},

@@ -59,6 +59,7 @@ constexpr auto kTable = std::to_array<Command>({
     {"ping", -1, 0, run_ping},
     {"pttl", 2, 0, run_pttl},
     {"publish", 3, kLoading | kMayReplicate, run_publish},
+    {"pubsub|numsub", -2, kLoading, run_pubsub_numsub},
     {"rpop", -2, kWrite, run_rpop},
     {"rpush", -3, kWrite | kDenyOom, run_rpush},
     {"sadd", -3, kWrite | kDenyOom, run_sadd},
@@ -114,7 +115,7 @@ const Command *find_command(Argv argv) {
   };
   if (argv.empty() || argv[0].find('|') != std::string_view::npos || !append(argv[0])) return nullptr;
   const auto written = [&] { return std::string_view(buffer.data(), size); };
-  if (argv.size() > 1 && (written() == "script" || written() == "client")) {
+  if (argv.size() > 1 && (written() == "script" || written() == "client" || written() == "pubsub")) {
     if (!append("|") || !append(argv[1])) return nullptr;
   }
   const auto at =

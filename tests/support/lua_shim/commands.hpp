@@ -50,6 +50,7 @@ Reply run_pexpiretime(const Call &call);
 Reply run_ping(const Call &call);
 Reply run_pttl(const Call &call);
 Reply run_publish(const Call &call);
+Reply run_pubsub_numsub(const Call &call);
 Reply run_rpop(const Call &call);
 Reply run_rpush(const Call &call);
 Reply run_sadd(const Call &call);

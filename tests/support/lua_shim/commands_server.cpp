@@ -47,6 +47,16 @@ Reply run_publish(const Call &call) {
   return Reply::of(hook ? hook(call[1], call[2]) : 0);
 }
 
+Reply run_pubsub_numsub(const Call &call) {
+  const auto &hook = call.in.server.on_numsub;
+  std::vector<Reply> counts;
+  for (size_t i = 2; i < call.count(); ++i) {
+    counts.push_back(Reply::string(call[i]));
+    counts.push_back(Reply::of(hook ? hook(call[i]) : 0));
+  }
+  return Reply::array(std::move(counts));
+}
+
 Reply run_info(const Call &call) {
   std::string text;
   for (const Section &section : info_sections(call.in)) {

@@ -57,6 +57,8 @@ class Server {
 
   // Called for each PUBLISH; answers how many receivers there were.
   std::function<int(std::string_view channel, std::string_view message)> on_publish;
+  // Called for each channel of PUBSUB NUMSUB; answers how many subscribe to it.
+  std::function<int(std::string_view channel)> on_numsub;
 
   // Failures that last until they are taken back.
   bool out_of_memory = false;  // maxmemory is reached and nothing may be evicted

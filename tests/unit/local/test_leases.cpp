@@ -32,7 +32,9 @@ struct EngineStage {
   World world;
   LocalEngine engine{world.table, "instance", this, [this] { return world.runtime; }};
 
-  ~EngineStage() { engine.close(false, [] {}); }
+  ~EngineStage() {
+    engine.close(false, [] {});
+  }
   Grant acquire(std::vector<Bytes> keys, AcquireParams params) {
     params.runtime = world.runtime;
     const Grant grant = engine.acquire(engine.unnamed_owner(), keys, params);
@@ -109,7 +111,9 @@ UNIT_TEST(a_lock_that_loses_one_of_its_keys_loses_all_of_them) {
   Stage stage;
   const Handle h = stage.take({"a", "b", "c"});
   Request *waiting = stage.ask({"c"});
-  EXPECT(stage.table().force_release("a", false) == Status::OK);
+  liblock::Tally tally;
+  EXPECT(stage.table().force_release("a", false, tally) == Status::OK);
+  EXPECT(tally.locks == 1 && tally.queues == 0);
   EXPECT(stage.state(h) == Status::LOST && waiting->done && !stage.table().is_locked("b"));
   EXPECT(stage.release(h) == Status::LOST);
   EXPECT(stage.release(waiting->grant.handle) == Status::OK);

@@ -229,7 +229,9 @@ UNIT_TEST(closing_an_instance_releases_or_leaves_and_touches_no_other) {
     EXPECT(their_wait->done != leave && stage.table().is_locked("mine"));
     if (leave) {
       EXPECT(stage.table().inspect("mine", false)->is_zombie);
-      EXPECT(stage.table().force_release("mine", false) == Status::OK);
+      liblock::Tally tally;
+      EXPECT(stage.table().force_release("mine", false, tally) == Status::OK);
+      EXPECT(tally.locks == 1 && tally.queues == 1 && tally.waiters == 1);
     }
     EXPECT(their_wait->done);
     for (Request *request : {theirs, their_wait})

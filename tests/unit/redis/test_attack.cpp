@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What was found by attacking the wait queues of a server: each of these failed once. Time and network are moved by
 // hand; the server runs the real scripts.
-#include "redis/inspecting.hpp"
+#include "redis/clearing.hpp"
 #include "stage.hpp"
 
 using namespace unit;

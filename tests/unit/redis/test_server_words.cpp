@@ -46,7 +46,13 @@ UNIT_TEST(side_keys_are_different_for_different_keys) {
       EXPECT(same == (one == other));
     }
     EXPECT(Keyspace::side_key(Keyspace::Side::Fence, one) != Keyspace::side_key(Keyspace::Side::Queue, one));
+    Bytes back;
+    const std::string queue = Keyspace::side_key(Keyspace::Side::Queue, one);
+    EXPECT(Keyspace::lock_key_of(queue, back) == !one.empty() && (one.empty() || back == one));
   }
+  Bytes lock_key;
+  for (const char *other : {"", "ll1:", "ll1:q:{}", "ll1:q:{a", "ll1:q{a}", "ll2:q:{a}", "a"})
+    EXPECT(!Keyspace::lock_key_of(other, lock_key));
 }
 
 UNIT_TEST(lock_keys_that_look_like_side_keys_are_reserved) {

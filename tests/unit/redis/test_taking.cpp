@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Locks that are taken away, contexts that close, and grants that wait for replicas: what one instance does that
 // others must hear of, and what it must not leave behind.
-#include "redis/inspecting.hpp"
+#include "redis/clearing.hpp"
 #include "stage.hpp"
 
 using namespace unit;

@@ -15,6 +15,11 @@ Node::Node(World &world, const std::string &name, uint16_t port)
   server_.on_publish = [this](std::string_view channel, std::string_view message) {
     return publish(channel, message);
   };
+  server_.on_numsub = [this](std::string_view channel) {
+    return static_cast<int>(std::count_if(wires_.begin(), wires_.end(), [&](const auto &wire) {
+      return wire->channels.count(std::string(channel)) != 0;
+    }));
+  };
 }
 
 void Node::look_at_clock() { clock_us_ = offset_us_ + world_.now() / 1'000; }

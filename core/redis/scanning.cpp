@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// See scanning.hpp.
+#include "redis/scanning.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "redis/instance.hpp"
+
+namespace liblock {
+
+namespace {
+
+constexpr size_t kNameBytes = 1'024;  // the longest side key, and room for the protocol
+
+// A prefix as a glob pattern that matches it alone.
+std::string escaped(Bytes prefix) {
+  std::string pattern;
+  for (const char c : prefix) {
+    if (c == '*' || c == '?' || c == '[' || c == ']' || c == '\\' || c == '^') pattern.push_back('\\');
+    pattern.push_back(c);
+  }
+  return pattern;
+}
+
+class Scan final : public Command {
+ public:
+  Scan(Instance &instance, Scanned what, Bytes key_prefix, uint64_t cursor, uint32_t count,
+       std::function<void(Page)> done)
+      : instance_(instance), what_(what), cursor_(cursor), count_(count), done_(std::move(done)) {
+    const std::string prefix = escaped(instance.keyspace.lock_key(key_prefix));
+    // Queues of requests, and of instances.
+    pattern_ =
+        what == Scanned::Locks ? prefix + "*" : std::string(Keyspace::kReserved) + "[qw]:{" + prefix + "*}";
+    instance.link.send(*this);
+  }
+  void encode(std::string &wire) const override {
+    encode_words(wire, {"SCAN", std::to_string(cursor_), "MATCH", pattern_, "COUNT", std::to_string(count_),
+                        "TYPE", what_ == Scanned::Locks ? "string" : "zset"});
+  }
+  // A page may have more than was asked for: whole buckets come.
+  ReplyLimits limits() const override {
+    const size_t names = 2 * size_t{count_} + 1'024;
+    return {names * kNameBytes, names, 4};
+  }
+  void replied(const Reply &reply) override {
+    Page page;
+    if (reply.is(Reply::Kind::Error)) {
+      page.status = classify_error(reply.text).status;
+      page.why = explained(reply.text);
+      return end(std::move(page));
+    }
+    for (const char c : reply.at(0).text) page.next = page.next * 10 + static_cast<uint64_t>(c - '0');
+    for (const Reply &name : reply.at(1).elements) {
+      Bytes lock_key = name.text, key;
+      if (what_ == Scanned::Queues && !Keyspace::lock_key_of(name.text, lock_key)) continue;
+      if (instance_.keyspace.key_of(lock_key, key)) page.lock_keys.emplace_back(lock_key);
+    }
+    if (what_ == Scanned::Queues) {
+      std::sort(page.lock_keys.begin(), page.lock_keys.end());
+      page.lock_keys.erase(std::unique(page.lock_keys.begin(), page.lock_keys.end()), page.lock_keys.end());
+    }
+    end(std::move(page));
+  }
+  void failed(const Failure &failure) override { end({failure.status, failure.text, 0, {}}); }
+
+ private:
+  void end(Page page) {
+    const std::function<void(Page)> done = std::move(done_);
+    delete this;
+    done(std::move(page));
+  }
+  Instance &instance_;
+  const Scanned what_;
+  std::string pattern_;
+  const uint64_t cursor_;
+  const uint32_t count_;
+  std::function<void(Page)> done_;
+};
+
+// Foreign strings that happen to have the prefix are not ours to list, nor is what is gone by now.
+bool is_wanted(const KeyInfo &info, const Ask &ask) {
+  const bool is_ours = info.is_held && info.token != 0;
+  if (!ask.position.is_second_round) return is_ours;
+  return info.waiter_count() != 0 && (ask.which == Ask::Which::Queues || !is_ours);
+}
+
+class ListStep final : public Inspection {
+ public:
+  ListStep(Instance &instance, Ask &ask, AskDone done)
+      : instance_(instance), ask_(ask), done_(std::move(done)) {}
+  void begin() {
+    ListPosition &at = ask_.position;
+    if (ask_.which == Ask::Which::Queues) at.is_second_round = true;
+    if (!at.found.empty()) return look();
+    if (std::exchange(at.is_round_over, false)) at.is_second_round = true;
+    ++ask_.tally.steps;
+    scan(instance_, at.is_second_round ? Scanned::Queues : Scanned::Locks, ask_.text, at.next, ask_.batch,
+         [this](Page page) { scanned(std::move(page)); });
+  }
+  void seen(std::vector<std::unique_ptr<KeyInfo>> infos) override {
+    std::erase_if(infos, [this](const auto &info) { return !is_wanted(*info, ask_); });
+    ask_.infos = std::move(infos);
+    // Those that were looked at are forgotten only now, so that a failed step can be made again.
+    ListPosition &at = ask_.position;
+    at.found.resize(at.found.size() - std::min(at.found.size(), kKeysPerLook));
+    went_on();
+  }
+  void failed(Status status, const std::string &why) override { end(status, why); }
+
+ private:
+  void scanned(Page page) {
+    if (page.status != Status::OK) return end(page.status, page.why);
+    ListPosition &at = ask_.position;
+    at.next = page.next;
+    at.is_round_over = page.next == 0;
+    at.found = std::move(page.lock_keys);
+    if (!at.found.empty()) return look();
+    went_on();
+  }
+  void went_on() {
+    ListPosition &at = ask_.position;
+    at.at_end =
+        at.is_round_over && at.found.empty() && (ask_.which != Ask::Which::Keys || at.is_second_round);
+    end(Status::OK, "");
+  }
+  void look() {
+    const std::vector<std::string> &found = ask_.position.found;
+    const auto first = found.end() - static_cast<ptrdiff_t>(std::min(found.size(), kKeysPerLook));
+    inspect_listed(instance_, std::vector<std::string>(first, found.end()), *this);
+  }
+  void end(Status status, const std::string &why) {
+    const AskDone done = std::move(done_);
+    delete this;
+    done(status, why);
+  }
+  Instance &instance_;
+  Ask &ask_;
+  AskDone done_;
+};
+
+}  // namespace
+
+void scan(Instance &instance, Scanned what, Bytes key_prefix, uint64_t cursor, uint32_t count,
+          std::function<void(Page)> done) {
+  new Scan(instance, what, key_prefix, cursor, count, std::move(done));
+}
+
+void list_step(Instance &instance, Ask &ask, AskDone done) {
+  (new ListStep(instance, ask, std::move(done)))->begin();
+}
+
+}  // namespace liblock

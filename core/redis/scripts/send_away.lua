@@ -1,0 +1,41 @@
+-- SPDX-License-Identifier: MIT
+-- Part: takes those requests out of a queue that `fits` names (by since when in us, instance and owner), and tells
+-- their instances: 'd' and when where none of theirs stays in this queue, else 's' and the attempt id for each; then the
+-- lock key. Answers how many. A member without an entry is nobody's: only everybody includes it.
+local function send_away(key, now, fits)
+  local lock, queue, entries = key.lock, key.queue, key.entries
+  local gone, told, kept, at = {}, {}, {}, 0
+  while true do
+    local ids = redis.call('ZRANGE', queue, at, at + 499)
+    if #ids == 0 then break end
+    local found = redis.call('HMGET', entries, unpack(ids))
+    for n, id in ipairs(ids) do
+      local since, instance, owner =
+        string.match(found[n] or '', '^[^|]*|(%d+)|[^|]*|[^|]*|[^|]*|([^|]*)|([^|]*)')
+      if fits(tonumber(since), instance, owner) then
+        gone[#gone + 1] = id
+        if instance then
+          told[instance] = told[instance] or {}
+          table.insert(told[instance], id)
+        end
+      elseif instance then
+        kept[instance] = true
+      end
+    end
+    at = at + #ids
+  end
+  for n = 1, #gone, 500 do
+    local part = {unpack(gone, n, math.min(n + 499, #gone))}
+    redis.call('ZREM', queue, unpack(part))
+    redis.call('HDEL', entries, unpack(part))
+  end
+  for instance, ids in pairs(told) do
+    if kept[instance] then
+      for _, id in ipairs(ids) do redis.call('PUBLISH', 'll1:i:' .. instance, 's' .. id .. lock) end
+    else
+      redis.call('PUBLISH', 'll1:i:' .. instance, 'd' .. string.format('%.0f', now) .. '|' .. lock)
+    end
+  end
+  if #gone > 0 and redis.call('EXISTS', queue) == 0 then redis.call('DEL', entries) end
+  return #gone
+end
