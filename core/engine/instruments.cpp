@@ -62,7 +62,7 @@ std::shared_ptr<Trace> Instruments::begin(const Trace::Beginning &of) {
 void Instruments::remember(Handle lock, std::shared_ptr<Trace> trace) {
   Part &part = part_of(lock);
   const std::lock_guard guard(part.mutex);
-  part.traces[lock] = std::move(trace);
+  if (!part.stopped) part.traces[lock] = std::move(trace);
 }
 
 std::shared_ptr<Trace> Instruments::find(Handle lock) const {
@@ -132,6 +132,12 @@ void Instruments::server_event(int32_t kind, Status status, const std::string &t
 void Instruments::stop() {
   queue_->stop();
   log_.stop();
+  for (Part &part : parts_) {
+    std::unordered_map<Handle, std::shared_ptr<Trace>> left;  // go when the lock is let go
+    const std::lock_guard guard(part.mutex);
+    part.stopped = true;
+    left.swap(part.traces);
+  }
 }
 
 }  // namespace liblock

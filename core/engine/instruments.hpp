@@ -43,6 +43,7 @@ class Instruments final : public std::enable_shared_from_this<Instruments> {
 
   // nullptr: this acquire is not told about. Throws std::bad_alloc.
   std::shared_ptr<Trace> begin(const Trace::Beginning &beginning);
+  // Not when the context has come to its end: nobody would take it.
   void remember(Handle lock, std::shared_ptr<Trace> trace);
   std::shared_ptr<Trace> find(Handle lock) const;
   // nullptr where it is not told about, or was taken before.
@@ -65,6 +66,7 @@ class Instruments final : public std::enable_shared_from_this<Instruments> {
   struct Part {
     mutable SpinLock mutex;
     std::unordered_map<Handle, std::shared_ptr<Trace>> traces;  // guarded by mutex
+    bool stopped = false;                                       // the same
   };
   Part &part_of(Handle lock) { return parts_[(lock ^ lock >> 20) % kParts]; }
   const Part &part_of(Handle lock) const { return parts_[(lock ^ lock >> 20) % kParts]; }

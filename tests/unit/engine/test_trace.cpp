@@ -22,6 +22,7 @@ struct Listener {
     instruments->events().listen(~uint64_t{0}, hear, this, runtime);
     instruments->log().listen(LIBLOCK_LOG_DEBUG, read, this);
   }
+  ~Listener() { instruments->stop(); }  // as a context does, which else would be kept by its locks
   std::shared_ptr<Trace> begin(std::vector<Bytes> wanted) {
     return instruments->begin({wanted, &owner, &params, &clock, 7, 0});
   }
@@ -160,6 +161,16 @@ UNIT_TEST(a_loss_that_overtakes_its_grant_is_told_behind_it_and_once) {
   EXPECT(told.events.size() == 2);
 }
 
+UNIT_TEST(what_is_granted_behind_the_end_of_a_context_is_kept_by_nobody) {
+  Listener told;
+  std::shared_ptr<Trace> trace = told.begin({"k"});
+  told.instruments->stop();
+  trace->obtained(granted(1));
+  const std::weak_ptr<Trace> seen = trace;
+  trace.reset();
+  EXPECT(seen.expired() && told.events.empty() && told.entries.empty());
+}
+
 UNIT_TEST(the_time_of_the_release_does_not_count_as_held) {
   Listener told;
   const auto trace = told.begin({"k"});
@@ -200,5 +211,6 @@ UNIT_MAIN("trace", cmocka_unit_test(an_engine_tells_nobody_where_there_is_no_tra
           cmocka_unit_test(what_is_told_under_locks_waits_for_the_flush_and_keeps_its_order),
           cmocka_unit_test(a_requeueing_and_a_cycle_are_told_with_their_numbers),
           cmocka_unit_test(a_loss_that_overtakes_its_grant_is_told_behind_it_and_once),
+          cmocka_unit_test(what_is_granted_behind_the_end_of_a_context_is_kept_by_nobody),
           cmocka_unit_test(the_time_of_the_release_does_not_count_as_held),
           cmocka_unit_test(the_bounds_of_buckets_are_powers_of_two_of_a_microsecond))
