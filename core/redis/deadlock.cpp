@@ -2,6 +2,8 @@
 // Search for cycles of named owners that wait for each other, over all processes of a server. A wait that has lasted
 // for deadlock_delay_ms is noted there and searched from; so the last one of a cycle finds all others noted. The note
 // runs out with alive_ms, and is made again three times in that time, which searches again. Loop thread.
+#include <utility>
+
 #include "engine/trace.hpp"
 #include "redis/instance.hpp"
 
@@ -36,11 +38,12 @@ class Waiting::SearchCall final : public ServerCall {
   }
   void answered(const Reply &reply) override {
     const Bytes ended = reply.at(0).text;
-    if (!ended.empty()) ++instance_.counts.deadlocks;
     AcquireRequest *request = instance_.waiting.find(id_);
-    if (request != nullptr && !ended.empty()) Trace::tell_deadlock(request->params_.trace, {});
+    // Reported once; but it goes on to be noted, for the searches of others.
+    const bool is_known = ended == "cycle" && (request == nullptr || std::exchange(request->reported_, true));
+    if (!ended.empty() && !is_known) ++instance_.counts.deadlocks;
+    if (request != nullptr && !ended.empty() && !is_known) Trace::tell_deadlock(request->params_.trace, {});
     if (request != nullptr && ended == id_) instance_.waiting.end(*request, Status::DEADLOCK);
-    if (request != nullptr && ended == "cycle") request->search_at_ = kNever;  // once is enough
     delete this;
   }
   void failed(const Failure &) override { delete this; }

@@ -97,6 +97,7 @@ class AcquireRequest : public LoopTask, public Timer {
   Status trouble_ = Status::OK;                  // why the last attempt could not be made
   std::shared_ptr<AcquireRequest *> extending_;  // set while leases that it reenters are set anew
   bool late_once_ = false;
+  bool reported_ = false;  // that it is part of a cycle
   bool was_queued_ = false;
   bool in_line_ = false;
   size_t queued_at_ = 0;  // index of the key that it waits for

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Part: takes those requests out of a queue that `fits` names (by since when in us, instance and owner), and tells
--- their instances: 'd' and when where none of theirs stays in this queue, else 's' and the attempt id for each; then the
--- lock key. Answers how many. A member without an entry is nobody's: only everybody includes it.
+-- their instances: 'd' and when, where none of theirs stays in this queue, else 's' and the attempt id for each; then
+-- the lock key. Answers how many. A member without an entry is nobody's: only everybody includes it.
 local function send_away(key, now, fits)
   local lock, queue, entries = key.lock, key.queue, key.entries
   local gone, told, kept, at = {}, {}, {}, 0

@@ -195,6 +195,29 @@ UNIT_TEST(whoever_came_after_the_others_were_sent_away_stays) {
   }
 }
 
+UNIT_TEST(a_wait_that_only_reports_stays_visible_to_the_searches_of_others) {
+  Stage s;
+  const auto a = s.a.owner("a"), b = s.b.owner("b");
+  Wanted &own_x = s.a.acquire({"x"}, without_waiting(), a);
+  Wanted &own_y = s.b.acquire({"y"}, without_waiting(), b);
+  s.world.run_ms(20);
+  EXPECT(own_x.is(Status::OK) && own_y.is(Status::OK));
+  AcquireParams reports = waiting_ms(600);
+  reports.on_deadlock = LIBLOCK_ON_DEADLOCK_REPORT_ONLY;
+  Wanted &once = s.b.acquire({"x"}, reports, b);
+  s.world.run_ms(200);
+  reports.wait = 60'000 * kMillisecond;
+  Wanted &stays = s.a.acquire({"y"}, reports, a);
+  s.world.run_ms(300);
+  EXPECT(s.a.instance().counts.deadlocks.load() == 1);
+  s.world.run_ms(5'000);
+  EXPECT(once.is(Status::TIMEOUT) && !stays.ended());
+  Wanted &again = s.b.acquire({"x"}, waiting_ms(60'000), b);
+  s.world.run_ms(1'200);
+  EXPECT(again.is(Status::DEADLOCK) && !stays.ended());
+  EXPECT(s.a.instance().counts.deadlocks.load() == 1);  // told once
+}
+
 UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_place),
           cmocka_unit_test(the_place_of_a_key_that_came_to_be_reentered_is_given_up),
@@ -206,4 +229,5 @@ UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(one_key_with_something_strange_beside_it_does_not_end_the_waits_for_others),
           cmocka_unit_test(a_newcomer_does_not_make_the_first_in_line_look_later_for_a_foreign_lock),
           cmocka_unit_test(instances_that_are_gone_do_not_pile_up_in_a_queue_that_is_never_empty),
-          cmocka_unit_test(whoever_came_after_the_others_were_sent_away_stays))
+          cmocka_unit_test(whoever_came_after_the_others_were_sent_away_stays),
+          cmocka_unit_test(a_wait_that_only_reports_stays_visible_to_the_searches_of_others))
