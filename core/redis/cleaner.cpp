@@ -29,6 +29,7 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     for (const Key &key : keys_) add_names(*this, key.lock_key);
     argument(instance().options.foreign_gap_ms);
     argument(gives_place_up ? Bytes("1") : Bytes("0"));
+    argument(Bytes());
     for (const Key &key : keys_) argument(key.id);
     instance().link.send(*this);
   }

@@ -25,6 +25,7 @@ class Instance::ReleaseCall final : public ServerCall {
     for (const Cleaner::Key &k : keys_) add_names(*this, k.lock_key);
     argument(instance_.options.foreign_gap_ms);
     argument(Bytes("0"));
+    argument(Bytes());
     for (const Cleaner::Key &k : keys_) argument(k.id);
   }
   bool fits(const Reply &reply) const override { return reply.has_integers(0, 1 + keys_.size()); }

@@ -30,7 +30,8 @@ bool take_number(Bytes &rest, uint64_t &number) {
   return true;
 }
 
-// It was woken for a key that it does not want any more: the next is, instead. Nobody waits for the answer.
+// This instance wants a key no more that it may have been woken for: the next is woken instead. Nobody waits for the
+// answer.
 class PassOnCall final : public ServerCall {
  public:
   PassOnCall(const Instance &instance, const std::string &lock_key) {
@@ -38,6 +39,7 @@ class PassOnCall final : public ServerCall {
     add_names(*this, lock_key);
     argument(instance.options.foreign_gap_ms);
     argument(Bytes("1"));
+    argument(instance.id);
     argument(Bytes("nobody"));
   }
   void answered(const Reply &) override { delete this; }
@@ -360,6 +362,10 @@ void Waiting::give_up(AcquireRequest &request) {
     const Nanos first = request.terms_.first;
     instance_.cleaner.undo(request.id_, request.keys_, 0,
                            first == kNever ? kNever : instance_.clock.now() + first + slack);
+  }
+  const bool may_be_woken = request.number_ != 0 && request.barges() && !request.params_.tries_once();
+  if (may_be_woken && !instance_.is_closing && !others_barge(request)) {
+    for (const std::string &key : request.keys_) instance_.link.send(*new PassOnCall(instance_, key));
   }
   forget_id(request);
 }

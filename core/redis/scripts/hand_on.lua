@@ -11,7 +11,7 @@ local function leave(key, id)
 end
 
 local function wake_anyone(key)
-  while true do
+  for _ = 1, 4096 do
     local first = redis.call('ZPOPMIN', key.anyone)[1]
     if not first or redis.call('PUBLISH', 'll1:i:' .. first, 'w' .. key.lock) > 0 then return end
   end

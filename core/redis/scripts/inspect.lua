@@ -3,8 +3,8 @@
 -- KEYS: (lock, anyone, queue, metadata) of each key
 -- ARGV: 1 1 = say also whether anybody listens for the holder's instance, 2 = pass over what is not a lock
 -- Returns: now, then for each key: record (8 KiB of it: ours are shorter) or nil, PTTL, number of instances that want
---   any free key, number of requests in the queue, 1 = somebody listens for the holder's instance, 0 = nobody, -1 = not known,
---   metadata as names and values | an error when a key holds something that is not a lock, unless that is passed over
+--   any free key, number of requests in the queue, 1 = somebody listens for the holder's instance, 0 = nobody, -1 =
+--   not known, metadata as names and values | an error when a key holds what is no lock, unless that is passed over
 -- Uses: clock, listens
 local answer = {server_now()}
 for i = 1, #KEYS, 4 do
