@@ -45,9 +45,10 @@ const ServerError *find_code(Bytes code) {
   return nullptr;
 }
 
-// Inside the text of Redis 6.2: "ERR Error running script (call to f_…): @user_script:4: WRONGTYPE …".
+// Inside the text of Redis 6.2: "ERR Error running script (call to f_…): @user_script:4: WRONGTYPE …"; and where a script
+// hands on what it caught: "@user_script: 4: -READONLY …".
 const ServerError *find_wrapped(Bytes text) {
-  if (text.find("rror running script") == Bytes::npos) return nullptr;
+  if (text.find("rror running script") == Bytes::npos && !text.starts_with("@user_script:")) return nullptr;
   for (const Known &known : kKnown) {
     const size_t at = text.find(known.code);
     if (at != Bytes::npos && at > 0 && (text[at - 1] == ' ' || text[at - 1] == '-')) return &known.error;

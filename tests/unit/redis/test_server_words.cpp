@@ -30,6 +30,7 @@ UNIT_TEST(errors_that_redis_6_wraps_are_found_inside) {
   EXPECT(wrapped("WRONGTYPE Operation against a key") == Status::WRONG_TYPE);
   EXPECT(wrapped("-READONLY You can't write against a read only replica.") == Status::READ_ONLY);
   EXPECT(wrapped("-OOM command not allowed when used memory > 'maxmemory'.") == Status::SERVER);
+  EXPECT(classify_error("@user_script: 16: -READONLY You can't write.").status == Status::READ_ONLY);
 }
 
 UNIT_TEST(what_a_server_says_is_shown_printable_and_cut) {
