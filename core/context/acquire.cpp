@@ -99,7 +99,7 @@ class ContextRequest final : public PendingCall, public Notice {
     const liblock_completion end = completion();
     delivered();
     if (!queue->put_reserved(end) && end.status == LIBLOCK_OK) {
-      const Status released = context_.release(end.lock);  // nobody will ever read of it
+      const Status released = kept->release(end.lock);  // nobody will ever read of it; this object is gone
       static_cast<void>(released);
     }
   }
