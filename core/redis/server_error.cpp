@@ -45,8 +45,8 @@ const ServerError *find_code(Bytes code) {
   return nullptr;
 }
 
-// Inside the text of Redis 6.2: "ERR Error running script (call to f_…): @user_script:4: WRONGTYPE …"; and where a script
-// hands on what it caught: "@user_script: 4: -READONLY …".
+// Inside the text of Redis 6.2: "ERR Error running script (call to f_…): @user_script:4: WRONGTYPE …"; and where a
+// script hands on what it caught: "@user_script: 4: -READONLY …".
 const ServerError *find_wrapped(Bytes text) {
   if (text.find("rror running script") == Bytes::npos && !text.starts_with("@user_script:")) return nullptr;
   for (const Known &known : kKnown) {
