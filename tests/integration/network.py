@@ -249,6 +249,15 @@ def every_kind_of_address_leads_to_the_server():
 
 
 @test
+def a_connection_has_the_name_that_was_asked_for():
+    with Server() as server, Agent() as agent:
+        for name, options in (("mine", {"client_name": "mine"}), ("liblock", {})):
+            opened(agent, server.url, name=name, **options)
+            status(agent("ping", name), "OK")
+            assert f" name={name} ".encode() in server.call("CLIENT", "LIST"), name
+
+
+@test
 def credentials_open_the_door_and_are_never_told():
     with Server() as server, Agent() as agent:
         server.call("ACL", "SETUSER", "locker", "on", ">" + SECRET, "~*", "&*", "+@all")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Hash, byte order, durations, statuses, lists, handles.
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include "../support/unit.hpp"
 #include "base/clock.hpp"
@@ -8,6 +10,7 @@
 #include "base/list.hpp"
 #include "base/status.hpp"
 #include "engine/handle.hpp"
+#include "runtime/inbox.hpp"
 
 using namespace liblock;
 
@@ -107,7 +110,29 @@ UNIT_TEST(a_handle_that_is_handed_on_for_ever_begins_anew_and_can_still_be_retir
   EXPECT(began_anew);
 }
 
-UNIT_MAIN("base", cmocka_unit_test(keys_of_every_length_hash_apart_and_apart_by_seed),
+UNIT_TEST(thousands_of_tasks_ring_once_and_run_in_their_order) {
+  struct Task final : LoopTask {
+    void run() override { ran->push_back(number); }
+    std::vector<int> *ran = nullptr;
+    int number = 0;
+  };
+  Inbox inbox;
+  std::vector<int> ran;
+  std::vector<Task> tasks(5'000);
+  int rings = 0;
+  for (int i = 0; i < 5'000; ++i) {
+    Task &task = tasks[static_cast<size_t>(i)];
+    task.ran = &ran;
+    task.number = i;
+    rings += inbox.push(task) == Inbox::Pushed::First;
+  }
+  EXPECT(rings == 1);
+  inbox.run_all();
+  EXPECT(ran.size() == 5'000 && std::is_sorted(ran.begin(), ran.end()));
+}
+
+UNIT_MAIN("base", cmocka_unit_test(thousands_of_tasks_ring_once_and_run_in_their_order),
+          cmocka_unit_test(keys_of_every_length_hash_apart_and_apart_by_seed),
           cmocka_unit_test(one_changed_byte_changes_the_hash), cmocka_unit_test(shards_are_filled_evenly),
           cmocka_unit_test(byte_order_is_that_of_memcmp_and_shorter_first),
           cmocka_unit_test(the_longest_durations_do_not_overflow),

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Locks that are taken away, contexts that close, and grants that wait for replicas: what one instance does that
 // others must hear of, and what it must not leave behind.
+#include <set>
 #include "redis/clearing.hpp"
+
 #include "stage.hpp"
 
 using namespace unit;
@@ -170,15 +172,59 @@ UNIT_TEST(one_waiter_more_than_the_bound_is_refused) {
   EXPECT(first.is(Status::OK) && !fourth.ended());
 }
 
-UNIT_MAIN("taking away and closing",
-          cmocka_unit_test(a_holder_hears_at_once_that_somebody_took_his_lock_away),
-          cmocka_unit_test(a_message_about_a_loss_that_was_missed_is_made_up_for),
-          cmocka_unit_test(a_lock_is_taken_from_the_holder_that_was_seen_and_from_nobody_else),
-          cmocka_unit_test(nothing_is_left_of_attempts_that_were_under_way_when_the_context_closed),
-          cmocka_unit_test(closing_takes_the_command_time_out_at_most_when_the_server_is_gone),
-          cmocka_unit_test(many_grants_wait_for_replicas_together_and_not_one_after_the_other),
-          cmocka_unit_test(a_connection_to_what_became_a_replica_is_given_up_also_where_grants_wait),
-          cmocka_unit_test(one_lock_more_than_the_bound_is_refused_and_given_back),
-          cmocka_unit_test(one_waiter_more_than_the_bound_is_refused),
-          cmocka_unit_test(what_must_be_left_of_a_lease_is_left_of_the_first_one_too),
-          cmocka_unit_test(a_lease_that_is_over_before_its_answer_comes_is_asked_for_again_with_a_pause))
+UNIT_TEST(a_thousand_requests_of_one_turn_leave_in_one_write) {
+  Stage s;
+  s.a.release(s.a.take("warm-up").grant().handle);
+  s.world.run_ms(50);
+  const uint64_t before = s.world.writes;
+  std::vector<Wanted *> all;
+  for (int i = 0; i < 1'000; ++i) all.push_back(&s.a.acquire({"k" + std::to_string(i)}, without_waiting()));
+  s.world.run_for(kMillisecond / 20);  // half the way to the server
+  EXPECT(s.world.writes == before + 1);
+  s.world.run_ms(20);
+  for (const Wanted *wanted : all) EXPECT(wanted->is(Status::OK));
+}
+
+// How often it connects in a minute without the server, and how long after that it is there again.
+std::pair<uint64_t, int64_t> outage(uint64_t seed) {
+  Stage s(seed);
+  s.a.release(s.a.take("warm-up").grant().handle);
+  s.world.run_ms(50);
+  s.node.stop(Node::Data::Kept);
+  Wanted &wanted = s.a.acquire({"k"}, waiting_ms(600'000));
+  const uint64_t before = s.world.connections;
+  s.world.run_ms(60'000);
+  const uint64_t tries = s.world.connections - before;
+  s.node.start();
+  const Nanos back_at = s.world.now();
+  EXPECT(s.world.run_until([&] { return wanted.ended(); }, 10'000));
+  EXPECT(wanted.is(Status::OK));
+  return {tries, (s.world.now() - back_at) / kMillisecond};
+}
+
+UNIT_TEST(a_server_that_is_gone_is_asked_for_less_and_less_often_with_jitter_and_every_two_seconds_at_last) {
+  std::set<int64_t> pauses;
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    const auto [tries, pause_ms] = outage(seed);
+    EXPECT(tries >= 25 && tries <= 160);  // of two connections
+    EXPECT(pause_ms <= 2'500);
+    pauses.insert(pause_ms);
+  }
+  EXPECT(pauses.size() > 1);
+}
+
+UNIT_MAIN(
+    "taking away and closing", cmocka_unit_test(a_thousand_requests_of_one_turn_leave_in_one_write),
+    cmocka_unit_test(
+        a_server_that_is_gone_is_asked_for_less_and_less_often_with_jitter_and_every_two_seconds_at_last),
+    cmocka_unit_test(a_holder_hears_at_once_that_somebody_took_his_lock_away),
+    cmocka_unit_test(a_message_about_a_loss_that_was_missed_is_made_up_for),
+    cmocka_unit_test(a_lock_is_taken_from_the_holder_that_was_seen_and_from_nobody_else),
+    cmocka_unit_test(nothing_is_left_of_attempts_that_were_under_way_when_the_context_closed),
+    cmocka_unit_test(closing_takes_the_command_time_out_at_most_when_the_server_is_gone),
+    cmocka_unit_test(many_grants_wait_for_replicas_together_and_not_one_after_the_other),
+    cmocka_unit_test(a_connection_to_what_became_a_replica_is_given_up_also_where_grants_wait),
+    cmocka_unit_test(one_lock_more_than_the_bound_is_refused_and_given_back),
+    cmocka_unit_test(one_waiter_more_than_the_bound_is_refused),
+    cmocka_unit_test(what_must_be_left_of_a_lease_is_left_of_the_first_one_too),
+    cmocka_unit_test(a_lease_that_is_over_before_its_answer_comes_is_asked_for_again_with_a_pause))

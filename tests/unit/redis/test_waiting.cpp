@@ -163,7 +163,7 @@ UNIT_TEST(scripts_that_the_server_forgot_are_sent_again_once) {
   EXPECT(s.node.count("evalsha") == hashes + 2);
 }
 
-UNIT_TEST(waiters_of_one_process_ask_once_for_all_of_them) {
+UNIT_TEST(waiters_of_one_process_queue_once_each_and_are_heard_of_together) {
   Stage s;
   Wanted &held = s.a.take("k");
   s.b.release(s.b.take("warm-up").grant().handle);
@@ -382,7 +382,7 @@ UNIT_MAIN(
     cmocka_unit_test(a_grant_that_comes_after_its_request_was_canceled_is_undone),
     cmocka_unit_test(a_request_that_reaches_the_server_after_its_end_is_refused_there),
     cmocka_unit_test(scripts_that_the_server_forgot_are_sent_again_once),
-    cmocka_unit_test(waiters_of_one_process_ask_once_for_all_of_them),
+    cmocka_unit_test(waiters_of_one_process_queue_once_each_and_are_heard_of_together),
     cmocka_unit_test(several_keys_are_granted_together_and_only_those_before_a_busy_one_are_kept_meanwhile),
     cmocka_unit_test(a_grant_does_not_time_out_while_replicas_are_waited_for),
     cmocka_unit_test(waiting_for_replicas_leaves_half_of_a_short_lease),

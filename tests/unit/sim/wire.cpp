@@ -17,6 +17,7 @@ Nanos Wire::next_arrival(bool to_node) {
 
 void Wire::open(const liblock::StreamTarget &target) {
   Node *const node = host_.world().node_at(target.port);
+  ++host_.world().connections;
   host_.world().at(next_arrival(true), [wire = shared_from_this(), node] {
     if (wire->host_.is_cut() || wire->is_closed()) return;  // nobody answers: the time-out finds out
     if (node == nullptr || !node->is_up()) return wire->arrive({Arrival::Kind::Ended, "connection refused"});
@@ -50,7 +51,9 @@ bool Wire::turn() {
     std::string bytes;
     listener_->fill(bytes);
     did = true;
-    if (!bytes.empty()) send_pieces(bytes, true);
+    if (bytes.empty()) return did;
+    ++host_.world().writes;
+    send_pieces(bytes, true);
   }
   return did;
 }

@@ -33,6 +33,8 @@ class World {
 
   Nanos now() const { return now_; }
   liblock::Random random;
+  uint64_t writes = 0;       // of hosts, to whatever they are connected with
+  uint64_t connections = 0;  // that hosts have begun to make
 
   // A bytes' way in one direction, drawn anew for each piece; those of one connection never overtake.
   Nanos delay_least = kMillisecond / 10;
