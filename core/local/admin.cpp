@@ -63,9 +63,7 @@ Status LockTable::force_release(Bytes key, bool drop_queue, Tally &tally) {
   const Position at = position_of(key);
   Shard &shard = shards_[at.shard];
   const std::lock_guard lock(shard.mutex);
-  uint32_t index = shard.find(at.hash, key);
-  if (index != kNoEntry && end_if_overdue(shard, index, clock_.now(), deferred))
-    index = shard.find(at.hash, key);
+  const uint32_t index = find_current(shard, at, key, deferred);
   if (index == kNoEntry) return Status::NOT_HELD;
   if (const WaitQueue *queue = shard.entry(index).queue; queue != nullptr) tally.waiters = queue->waiting();
   tally.queues = tally.waiters != 0;

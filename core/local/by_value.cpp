@@ -18,18 +18,22 @@ const std::string *LockTable::carried(Shard &shard, uint32_t index, Handle &h) {
   return &oldest->record->value;
 }
 
+// The same. Whether the hold carries the value, and which handle does.
+Status LockTable::carries(Shard &shard, uint32_t index, Bytes expected, Handle &h) {
+  if (index == kNoEntry || !shard.entry(index).held()) return Status::NOT_HELD;
+  const std::string *value = carried(shard, index, h);
+  if (value == nullptr) return Status::NOT_HELD;
+  return Bytes(*value) == expected ? Status::OK : Status::NOT_OWNER;
+}
+
 Status LockTable::find_by_value(Bytes key, Bytes expected, Handle &h, const void *&instance) {
   Deferred deferred(*this);
   const Position at = position_of(key);
   Shard &shard = shards_[at.shard];
   const std::lock_guard lock(shard.mutex);
-  uint32_t index = shard.find(at.hash, key);
-  if (index != kNoEntry && end_if_overdue(shard, index, clock_.now(), deferred))
-    index = shard.find(at.hash, key);
-  if (index == kNoEntry || !shard.entry(index).held()) return Status::NOT_HELD;
-  const std::string *value = carried(shard, index, h);
-  if (value == nullptr) return Status::NOT_HELD;
-  if (Bytes(*value) != expected) return Status::NOT_OWNER;
+  const uint32_t index = find_current(shard, at, key, deferred);
+  const Status status = carries(shard, index, expected, h);
+  if (status != Status::OK) return status;
   instance = shard.entry(index).owner->instance();
   return Status::OK;
 }
@@ -39,14 +43,10 @@ Status LockTable::release_by_value(Bytes key, Bytes expected) {
   const Position at = position_of(key);
   Shard &shard = shards_[at.shard];
   const std::lock_guard lock(shard.mutex);
-  uint32_t index = shard.find(at.hash, key);
-  if (index != kNoEntry && end_if_overdue(shard, index, clock_.now(), deferred))
-    index = shard.find(at.hash, key);
-  if (index == kNoEntry || !shard.entry(index).held()) return Status::NOT_HELD;
+  const uint32_t index = find_current(shard, at, key, deferred);
   Handle h;
-  const std::string *value = carried(shard, index, h);
-  if (value == nullptr) return Status::NOT_HELD;
-  if (Bytes(*value) != expected) return Status::NOT_OWNER;
+  const Status status = carries(shard, index, expected, h);
+  if (status != Status::OK) return status;
   lose(shard, index, EndReason::TakenAway, deferred);
   pass_on(shard, index, deferred);
   return Status::OK;

@@ -114,6 +114,12 @@ bool LockTable::end_if_overdue(Shard &shard, uint32_t index, Nanos now, Deferred
   return true;
 }
 
+uint32_t LockTable::find_current(Shard &shard, const Position &at, Bytes key, Deferred &deferred) {
+  const uint32_t index = shard.find(at.hash, key);
+  if (index == kNoEntry || !end_if_overdue(shard, index, clock_.now(), deferred)) return index;
+  return shard.find(at.hash, key);  // it may have gone with its hold
+}
+
 void LockTable::pass_on(Shard &shard, uint32_t index, Deferred &deferred) {
   Entry &entry = shard.entry(index);
   if (entry.state != Entry::State::InUse || entry.held()) return;

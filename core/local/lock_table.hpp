@@ -162,6 +162,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void end_hold(Shard &shard, uint32_t index, EndReason reason, bool thin, Deferred &deferred);
   void lose(Shard &shard, uint32_t index, EndReason reason, Deferred &deferred);
   bool end_if_overdue(Shard &shard, uint32_t index, Nanos now, Deferred &deferred);
+  // The entry of a key, without a hold whose lease is over; kNoEntry: there is none.
+  uint32_t find_current(Shard &shard, const Position &at, Bytes key, Deferred &deferred);
   void pass_on(Shard &shard, uint32_t index, Deferred &deferred);
   Waiter *next_to_serve(Shard &shard, Entry &entry, Pass &pass, Deferred &deferred);
   void hand_to(Shard &shard, uint32_t index, Waiter &waiter, Deferred &deferred);
@@ -282,6 +284,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
 
   // by_value.cpp
   const std::string *carried(Shard &shard, uint32_t index, Handle &h);
+  Status carries(Shard &shard, uint32_t index, Bytes expected, Handle &h);
   Status find_by_value(Bytes key, Bytes expected, Handle &h, const void *&instance);
 
   // views.cpp

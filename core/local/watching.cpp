@@ -29,9 +29,7 @@ Status LockTable::begin_watching_key(Waiter &waiter, Bytes key) {
   const Position at = position_of(key);
   Shard &shard = shards_[at.shard];
   const std::lock_guard lock(shard.mutex);
-  uint32_t index = shard.find(at.hash, key);
-  if (index != kNoEntry && end_if_overdue(shard, index, clock_.now(), deferred))
-    index = shard.find(at.hash, key);
+  uint32_t index = find_current(shard, at, key, deferred);
   const bool held = index != kNoEntry && shard.entry(index).held();
   if (waiter.kind == Waiter::Kind::WatchReleased && !held) return Status::NOT_HELD;
   if (waiter.kind == Waiter::Kind::WatchHeld && held) {
