@@ -21,7 +21,7 @@ bool is_other(const LocalOwner *owner, const LocalOwner &self) {
 Waiter *waiter_with(const WaitQueue &queue, uint64_t serial) {
   for (const auto *list : {&queue.strict, &queue.any}) {
     for (Waiter *w = list->front(); w != nullptr; w = WaitQueue::Waiters::next(w)) {
-      if (w->serial == serial) return w;
+      if (w->serial.load() == serial) return w;
     }
   }
   return nullptr;
@@ -34,7 +34,7 @@ void LockTable::edges_of_wait(const Waiter &waiter, WaitEdges &edges) {
   const LocalOwner &self = *waiter.owner;
   Shard &shard = shards_[waiter.where.load()];
   const Entry &entry = shard.entry(waiter.index);
-  WaitEdge edge{&self, nullptr, waiter.serial, shard.number(), waiter.index};
+  WaitEdge edge{&self, nullptr, waiter.serial.load(), shard.number(), waiter.index};
   const auto add = [&](const LocalOwner *to) {
     if (!is_other(to, self)) return;
     edge.to = to;
@@ -55,7 +55,7 @@ void LockTable::edges_of_wait(const Waiter &waiter, WaitEdges &edges) {
 void LockTable::edges_of_global_wait(const Waiter &waiter, WaitEdges &edges) {
   const LocalOwner &self = *waiter.owner;
   const auto add = [&](const LocalOwner *to) {
-    if (is_other(to, self)) edges.push_back({&self, to, waiter.serial, Waiter::kGlobalQueue, 0});
+    if (is_other(to, self)) edges.push_back({&self, to, waiter.serial.load(), Waiter::kGlobalQueue, 0});
   };
   if (global_.pending != &waiter) {
     add(global_.owner);
@@ -87,7 +87,7 @@ void LockTable::edges_of_owner(const LocalOwner &owner, WaitEdges &edges) {
 bool LockTable::edge_stands(const WaitEdge &edge, Waiter *&waiter) {
   WaitEdges now;
   if (edge.shard == Waiter::kGlobalQueue) {
-    waiter = global_.pending != nullptr && global_.pending->serial == edge.serial
+    waiter = global_.pending != nullptr && global_.pending->serial.load() == edge.serial
                  ? global_.pending
                  : waiter_with(global_.queue, edge.serial);
     if (waiter == nullptr) return false;
@@ -128,7 +128,7 @@ bool LockTable::break_cycle(const WaitEdges &cycle, const Waiter &searcher, Defe
     if (!stands) break;
     const bool youngest = searcher.params->on_deadlock == LIBLOCK_ON_DEADLOCK_FAIL_YOUNGEST;
     if (waiter == &searcher && (!youngest || victim == nullptr)) victim = waiter;
-    if (youngest && (victim == nullptr || waiter->serial > victim->serial)) victim = waiter;
+    if (youngest && (victim == nullptr || waiter->serial.load() > victim->serial.load())) victim = waiter;
   }
   if (stands) counters_.deadlocks.fetch_add(1, std::memory_order_relaxed);
   if (stands && searcher.params->trace != nullptr) trace_deadlock(searcher, cycle.size(), deferred);
@@ -161,7 +161,7 @@ bool LockTable::search_deadlock(Waiter &waiter, LocalOwner &owner) {
   WaitEdges first;
   edges_of_owner(owner, first);
   for (const WaitEdge &edge : first) {
-    if (edge.serial != waiter.serial) continue;
+    if (edge.serial != waiter.serial.load()) continue;
     const WaitEdges cycle =
         find_cycle(edge, [this](const LocalOwner &next, WaitEdges &edges) { edges_of_owner(next, edges); });
     if (!cycle.empty()) return break_cycle(cycle, waiter, deferred);

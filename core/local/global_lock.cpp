@@ -114,7 +114,7 @@ void LockTable::attempt_global(Waiter &waiter, Deferred &deferred) {
     return finish(waiter, Status::LIMIT, deferred);
   }
   count_thread(waiter);
-  waiter.serial = serial_.fetch_add(1) + 1;
+  waiter.serial.store(serial_.fetch_add(1) + 1, std::memory_order_relaxed);
   waiter.first_wait_at = waiter.enqueued_at = clock_.now();
   waiter.wait_began_at.store(waiter.enqueued_at);
   waiter.waits_begun.store(1);

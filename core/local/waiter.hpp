@@ -52,8 +52,7 @@ struct Waiter {
   Grant grant;
 
   // Constant once it is queued.
-  uint64_t serial = 0;  // unique in the table
-  Handle watched = 0;   // WatchLost: whose loss
+  Handle watched = 0;  // WatchLost: whose loss
   // Valid during the first attempt only, the caller's bytes; afterwards `index` and `wanted` say what it
   // waits for.
   Bytes key;
@@ -67,6 +66,7 @@ struct Waiter {
   bool nudged = false;      // ANY: told to try; not told again before it did
 
   // Read without the lock by who tends to it. A compound request waits for one key after another.
+  std::atomic<uint64_t> serial{0};  // of the present wait, unique in the table
   std::atomic<uint32_t> waits_begun{0};
   std::atomic<uint32_t> waits_searched{0};  // for deadlocks
   std::atomic<Nanos> wait_began_at{0};

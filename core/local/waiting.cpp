@@ -173,7 +173,7 @@ Status LockTable::enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred
   }
   const size_t position = queue->enqueue(waiter, clock_.now());
   count_thread(waiter);
-  waiter.serial = serial_.fetch_add(1) + 1;
+  waiter.serial.store(serial_.fetch_add(1) + 1, std::memory_order_relaxed);
   waiter.index = index;
   waiter.wait_began_at.store(waiter.enqueued_at);
   if (waiter.first_wait_at == 0) waiter.first_wait_at = waiter.enqueued_at;

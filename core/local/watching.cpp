@@ -86,7 +86,7 @@ Status LockTable::begin_watching_global(Waiter &waiter) {
   }
   global_.queue.enqueue(waiter, clock_.now());
   count_thread(waiter);
-  waiter.serial = serial_.fetch_add(1) + 1;
+  waiter.serial.store(serial_.fetch_add(1) + 1, std::memory_order_relaxed);
   waiter.first_wait_at = waiter.enqueued_at;
   waiter.where.store(Waiter::kGlobalQueue);
   return Status::OK;

@@ -11,6 +11,7 @@ typedef struct life {
   liblock_context *context;
   liblock_owner *owner;
   liblock_completions *queue;
+  liblock_lock lock;
   uint64_t random;
   atomic_ulong asked, ended;
 } life;
@@ -95,7 +96,8 @@ static void ask_through_queue(life *l, const char *key) {
   liblock_request request;
   options.completions = l->queue;
   if (l->queue == NULL) return;
-  if (liblock_acquire_async(l->context, key, 1, &options, NULL, NULL, &request) == LIBLOCK_OK && pick(l, 2) == 0)
+  if (liblock_acquire_async(l->context, key, 1, &options, NULL, NULL, &request) == LIBLOCK_OK &&
+      pick(l, 2) == 0)
     liblock_cancel(l->context, request);
 }
 
@@ -141,7 +143,8 @@ static void live_once(life *l) {
   liblock_context_options_init(&options, sizeof options);
   if (pick(l, 3) == 0) options.requests_max = 1 + pick(l, 3);
   options.on_close = pick(l, 2) == 0 ? LIBLOCK_ON_CLOSE_LEAVE : LIBLOCK_ON_CLOSE_RELEASE;
-  if (liblock_open(pick(l, 2) == 0 ? "local:requests" : "local:", &options, &l->context, NULL) != LIBLOCK_OK) abort();
+  if (liblock_open(pick(l, 2) == 0 ? "local:requests" : "local:", &options, &l->context, NULL) != LIBLOCK_OK)
+    abort();
   if (liblock_owner_open(l->context, "o", 1, &l->owner, NULL) != LIBLOCK_OK) abort();
   l->queue = NULL;
   atomic_store(&l->asked, 0);
@@ -177,16 +180,67 @@ static void every_request_ends_once_whatever_goes_before_it(void **state) {
   (void)state;
   rounds = scaled(60, 300, 3000);
   pthread_t threads[THREADS];
-  for (uintptr_t i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, live, (void *)i), 0);
+  for (uintptr_t i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, live, (void *)i), 0);
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   printf("# %lu requests\n", atomic_load(&requests));
   assert_int_equal(atomic_load(&stuck), 0);
   assert_true(atomic_load(&requests) > 100UL * rounds);
 }
 
+static void hand_over(const liblock_completion *end, void *user_data) {
+  life *l = user_data;
+  l->lock = end->lock;
+  atomic_fetch_add(&l->ended, 1);
+}
+
+/* Each request waits for one key after the other; a thread that releases drives it to the next one while the
+ * library's own thread searches. */
+static void *go_from_key_to_key(void *number) {
+  static liblock_context *context;
+  static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+  static life lives[CREW_MAX];
+  life *l = &lives[(uintptr_t)number % CREW_MAX];
+  liblock_context_options options;
+  liblock_context_options_init(&options, sizeof options);
+  options.deadlock_delay_ms = 0;
+  pthread_mutex_lock(&opening);
+  if (context == NULL && liblock_open("local:", &options, &context, NULL) != LIBLOCK_OK) abort();
+  pthread_mutex_unlock(&opening);
+  l->context = context;
+  l->random = (uint64_t)(uintptr_t)number;
+  if (liblock_owner_open(context, "o", 1, &l->owner, NULL) != LIBLOCK_OK) abort();
+  const liblock_bytes keys[] = {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}};
+  for (unsigned i = 0; i < rounds; i++) {
+    liblock_acquire_options asked;
+    liblock_acquire_options_init(&asked, sizeof asked);
+    asked.owner = l->owner;
+    asked.on_conflict = LIBLOCK_ON_CONFLICT_WAIT;
+    asked.order = (int32_t)pick(l, 4);
+    liblock_request request;
+    const liblock_status status =
+        liblock_acquire_many_async(context, keys, 2 + pick(l, 3), &asked, hand_over, l, &request);
+    if (status != LIBLOCK_OK) abort();
+    if (!reaches(&l->ended, i + 1) || liblock_release(context, l->lock, NULL) != LIBLOCK_OK)
+      atomic_fetch_add(&stuck, 1);
+  }
+  liblock_owner_free(l->owner);
+  return NULL;
+}
+
+static void every_wait_of_a_request_is_searched_for_deadlocks(void **state) {
+  (void)state;
+  rounds = scaled(2000, 10000, 100000);
+  crew c;
+  crew_start(&c, THREADS, go_from_key_to_key);
+  crew_join(&c);
+  assert_int_equal(atomic_load(&stuck), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_request_ends_once_whatever_goes_before_it),
+      cmocka_unit_test(every_wait_of_a_request_is_searched_for_deadlocks),
   };
   return cmocka_run_group_tests_name("requests", tests, NULL, NULL);
 }
