@@ -12,6 +12,7 @@ struct liblock_cursor {
   Ask::Which which = Ask::Which::Locks;
   std::string prefix;
   uint32_t batch = 0;
+  bool zombies_only = false;
   ListPosition position;
   size_t next = 0;
   std::vector<std::unique_ptr<KeyInfo>> found;
@@ -24,7 +25,7 @@ namespace {
 constexpr int64_t kBatch = 500;
 
 Status read_list_options(const liblock_list_options *given, liblock_cursor &cursor, std::string &message) {
-  liblock_list_options known{sizeof known, nullptr, 0, LIBLOCK_DEFAULT};
+  liblock_list_options known{sizeof known, nullptr, 0, LIBLOCK_DEFAULT, 0, 0};
   if (given != nullptr) {
     if (const Status status = read_struct(given, known); status != Status::OK) return status;
   }
@@ -32,6 +33,10 @@ Status read_list_options(const liblock_list_options *given, liblock_cursor &curs
     message = "key_prefix is NULL, or longer than 512 bytes";
     return Status::INVALID_ARGUMENT;
   }
+  if (const Status status = read_zombies_only(known.zombies_only, known.reserved, message);
+      status != Status::OK)
+    return status;
+  cursor.zombies_only = known.zombies_only == 1;
   cursor.prefix.assign(bytes(known.key_prefix, known.key_prefix_size));
   return read_batch("batch_size", known.batch_size, kBatch, cursor.batch, message);
 }
@@ -41,6 +46,7 @@ Status read_step(liblock_cursor &cursor, Outcome &outcome) {
   ask.which = cursor.which;
   ask.text = cursor.prefix;
   ask.batch = cursor.batch;
+  ask.flag = cursor.zombies_only;
   ask.position = std::move(cursor.position);
   cursor.found.clear();
   cursor.next = 0;
@@ -86,7 +92,7 @@ liblock_status list(liblock_context *context, const liblock_list_options *option
 }  // namespace
 
 void liblock_list_options_init(liblock_list_options *options, size_t struct_size) {
-  init_struct(options, struct_size, liblock_list_options{0, nullptr, 0, LIBLOCK_DEFAULT});
+  init_struct(options, struct_size, liblock_list_options{0, nullptr, 0, LIBLOCK_DEFAULT, 0, 0});
 }
 liblock_status liblock_list_locks(liblock_context *context, const liblock_list_options *options,
                                   liblock_cursor **cursor, liblock_result *result) {

@@ -19,6 +19,13 @@ inline Status read_batch(const char *name, int64_t given, int64_t otherwise, uin
   return Status::INVALID_ARGUMENT;
 }
 
+inline Status read_zombies_only(int32_t zombies_only, int32_t reserved, std::string &message) {
+  if (zombies_only != 0 && zombies_only != 1)
+    message = "zombies_only is " + std::to_string(zombies_only) + "; use 0 or 1";
+  if (reserved != 0) message = "reserved is " + std::to_string(reserved) + "; use 0";
+  return message.empty() ? Status::OK : Status::INVALID_ARGUMENT;
+}
+
 inline bool report_is_usable(const liblock_report *report) {
   return report == nullptr ||
          (report->struct_size >= sizeof(liblock_report) && report->struct_size <= 65'536);
@@ -27,7 +34,8 @@ inline bool report_is_usable(const liblock_report *report) {
 inline void fill_report(liblock_report *report, const Tally &tally, Nanos took) {
   if (report == nullptr) return;
   const liblock_report filled{
-      0, tally.locks, tally.queues, tally.locks + tally.queues, tally.waiters, tally.steps, took / 1'000};
+      0,           tally.locks,  tally.queues,   tally.locks + tally.queues, tally.waiters,
+      tally.steps, took / 1'000, tally.instances};
   init_struct(report, report->struct_size, filled);
 }
 

@@ -16,14 +16,16 @@ struct Range {
   int64_t value;
   int64_t least;
   int64_t most;
-  bool has_default;  // LIBLOCK_DEFAULT is allowed
+  bool has_default;      // LIBLOCK_DEFAULT is allowed
+  bool has_off = false;  // -1 is allowed
 
   bool holds() const {
-    return (value >= least && value <= most) || (has_default && value == LIBLOCK_DEFAULT);
+    return (value >= least && value <= most) || (has_default && value == LIBLOCK_DEFAULT) ||
+           (has_off && value == -1);
   }
   std::string text() const {
     return std::string(name) + " is " + std::to_string(value) + "; use " + std::to_string(least) + " to " +
-           (most == INT64_MAX ? "INT64_MAX" : std::to_string(most)) +
+           (most == INT64_MAX ? "INT64_MAX" : std::to_string(most)) + (has_off ? ", -1 for off" : "") +
            (has_default ? ", or LIBLOCK_DEFAULT" : "");
   }
 };
@@ -104,7 +106,7 @@ liblock_context_options default_context_options() {
   o.struct_size = sizeof o;
   o.cleanup_interval_ms = o.cleanup_batch_size = o.max_ttl_ms = o.deadlock_detection = o.deadlock_delay_ms =
       o.locks_max = o.waiters_max = o.requests_max = o.connect_timeout_ms = o.command_timeout_ms =
-          o.alive_ms = LIBLOCK_DEFAULT;
+          o.alive_ms = o.zombie_interval_ms = LIBLOCK_DEFAULT;
   return o;
 }
 
@@ -134,6 +136,7 @@ void read_server_options(const liblock_context_options &o, ServerOptions &server
   server.connect_timeout_ms = or_default(o.connect_timeout_ms, server.connect_timeout_ms);
   server.command_timeout_ms = or_default(o.command_timeout_ms, server.command_timeout_ms);
   server.alive_ms = or_default(o.alive_ms, server.alive_ms);
+  server.zombie_interval_ms = or_default(o.zombie_interval_ms, server.zombie_interval_ms);
   server.tls_ca_file = text_of(o.tls_ca_file);
   server.tls_ca_path = text_of(o.tls_ca_path);
   server.tls_certificate_file = text_of(o.tls_certificate_file);
@@ -158,7 +161,7 @@ Status read_context_options(const liblock_context_options *given, const ContextK
   }
   const Range ranges[] = {
       {"prefix_size", static_cast<int64_t>(o.prefix_size), 0, 256, false},
-      {"cleanup_interval_ms", o.cleanup_interval_ms == -1 ? 1 : o.cleanup_interval_ms, 1, INT64_MAX, true},
+      {"cleanup_interval_ms", o.cleanup_interval_ms, 1, INT64_MAX, true, true},
       {"cleanup_batch_size", o.cleanup_batch_size, 1, 65'536, true},
       {"max_ttl_ms", o.max_ttl_ms, kind.ttl_least_ms, kind.has_server ? kServerTtlMaxMs : INT64_MAX, true},
       {"deadlock_detection", o.deadlock_detection, 0, 1, true},
@@ -173,6 +176,7 @@ Status read_context_options(const liblock_context_options *given, const ContextK
       {"alive_ms", o.alive_ms, 30, 600'000, true},
       {"tls_insecure", o.tls_insecure, 0, 1, false},
       {"reserved2", o.reserved2, 0, 0, false},
+      {"zombie_interval_ms", o.zombie_interval_ms, 100, 3'600'000, true, true},
   };
   for (const Range &range : ranges) {
     if (range.holds()) continue;

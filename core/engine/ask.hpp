@@ -10,6 +10,7 @@
 
 #include "engine/acquire_params.hpp"
 #include "engine/handle.hpp"
+#include "engine/instance_info.hpp"
 #include "engine/key_info.hpp"
 #include "engine/owner.hpp"
 
@@ -29,6 +30,7 @@ struct Tally {
   uint64_t queues = 0;
   uint64_t waiters = 0;  // sent away
   uint64_t steps = 0;
+  uint64_t instances = 0;  // taken off the list
 };
 
 // Where a listing stands between its steps; a fresh one is at the start.
@@ -37,6 +39,7 @@ struct ListPosition {
   bool is_second_round = false;    // on a server, queues come after locks
   bool is_round_over = false;      // nothing more is to be found in it
   uint64_t next = 0;               // the engine's own
+  uint64_t passed = 0;             // the same, of a list of instances
   std::vector<std::string> found;  // on a server, and not looked at yet
 };
 
@@ -50,21 +53,22 @@ class Ask {
     Update,       // lock, text
     Verify,       // lock
     Ping,
-    IsLocked,      // keys: one
-    IsQueued,      // keys: one
-    Inspect,       // keys: one; flag: with the waiters
-    List,          // one step: which, text: only keys that begin so, position, batch: keys to look for
-    ForceRelease,  // keys: one; flag: the waiters go as well; tally says what was there
-    Clear,         // number: Engine::Whom; text: its identity; batch, scan_batch, dead_after; tally
-    CloseOwner,    // owner
-    WaitLost,      // lock, wait
-    WaitHeld,      // keys: one; wait
-    WaitReleased,  // keys: one; wait
-    ReleaseKey,    // keys: one; text: the value that its lock must carry
-    ExtendKey,     // the same; ttl, flag: adds; view.deadline is the answer
-    UpdateKey,     // the same; value
-    Export,        // lock; number: bytes that there is room for; text is the answer
-    Adopt,         // text, owner, params; lock is the answer
+    IsLocked,       // keys: one
+    IsQueued,       // keys: one
+    Inspect,        // keys: one; flag: with the waiters
+    List,           // one step: which, text: only keys that begin so, position, batch: keys to look for; flag
+    ForceRelease,   // keys: one; flag: the waiters go as well; tally says what was there
+    Clear,          // number: Engine::Whom; text: its identity; batch, scan_batch, dead_after; tally
+    CloseOwner,     // owner
+    WaitLost,       // lock, wait
+    WaitHeld,       // keys: one; wait
+    WaitReleased,   // keys: one; wait
+    ReleaseKey,     // keys: one; text: the value that its lock must carry
+    ExtendKey,      // the same; ttl, flag: adds; view.deadline is the answer
+    UpdateKey,      // the same; value
+    Export,         // lock; number: bytes that there is room for; text is the answer
+    Adopt,          // text, owner, params; lock is the answer
+    ListInstances,  // one step: position; flag; instances is the answer
   };
   virtual ~Ask() = default;
   virtual void ended() = 0;
@@ -74,7 +78,7 @@ class Ask {
   std::shared_ptr<Owner> owner;
   std::vector<std::string> keys;
   Nanos ttl = kNever;
-  bool flag = false;  // Extend: adds; ForceRelease: drops the queue
+  bool flag = false;  // Extend: adds; ForceRelease: drops the queue; lists: zombies only
   Nanos wait = kNever;
   std::string text;
   std::string value;
@@ -92,6 +96,7 @@ class Ask {
   uint64_t count = 0;
   Tally tally;
   std::vector<std::unique_ptr<KeyInfo>> infos;
+  std::vector<InstanceInfo> instances;
   std::string message;  // more than the status' own text
 };
 

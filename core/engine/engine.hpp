@@ -53,6 +53,8 @@ class Engine {
   // 0 entries where the backend ends leases by itself.
   virtual uint64_t sweep() = 0;
   virtual void stats(liblock_stats &stats) = 0;
+  // Of what looks for the dead in the background; filled in as where there is none.
+  virtual void zombies(liblock_zombies_status &) const {}
   // More than a status says of what is wrong with the backend; may be empty.
   virtual std::string explain(Status) const { return {}; }
   virtual Events *events() { return nullptr; }

@@ -205,17 +205,22 @@ void LockTable::close_instance(LocalOwner &unnamed, bool leave) {
   const void *instance = unnamed.instance();
   const WhichWait ours = [instance](const Waiter &w) { return w.owner->instance() == instance; };
   end_global_waits(ours, Waits::AlsoWatches, Status::CLOSED);
+  bool left_locks = false;
   std::vector<Handle> held;
   {
     const std::lock_guard lock(global_.mutex);
     for (const Record *r : global_.handles) {
-      if (!leave && r->owner->instance() == instance) held.push_back(r->handle);
+      if (r->owner->instance() != instance) continue;
+      left_locks |= leave;
+      if (!leave) held.push_back(r->handle);
     }
   }
   for_each_entry(kEntriesPerChunk, [&](Shard &shard, uint32_t index, Deferred &deferred) {
     end_waits_of_entry(shard, index, ours, Waits::AlsoWatches, Status::CLOSED, deferred);
     const Entry &entry = shard.entry(index);
-    if (leave || !entry.held() || entry.owner->instance() != instance) return;
+    if (!entry.held() || entry.owner->instance() != instance) return;
+    left_locks |= leave;
+    if (leave) return;
     if (entry.refs == nullptr) return end_hold(shard, index, EndReason::Released, true, deferred);
     for (const KeyRef *ref = entry.refs; ref != nullptr; ref = ref->next) {
       if (ref->record->all_held.load()) held.push_back(ref->record->handle);
@@ -226,6 +231,7 @@ void LockTable::close_instance(LocalOwner &unnamed, bool leave) {
     static_cast<void>(released);  // a record of several keys was found once per key
   }
   if (leave) unnamed.zombie.store(true);
+  instance_closed(unnamed, left_locks);
 }
 
 }  // namespace liblock

@@ -47,7 +47,9 @@ LocalEngine::LocalEngine(std::shared_ptr<LockTable> table, std::string instance_
                          RuntimeSource runtime)
     : table_(std::move(table)),
       unnamed_(std::make_shared<LocalOwner>(instance, std::move(instance_id), 0, Bytes(), false)),
-      runtime_(std::move(runtime)) {}
+      runtime_(std::move(runtime)) {
+  table_->add_instance(*unnamed_);
+}
 
 LocalEngine::~LocalEngine() { close_table(std::move(table_)); }
 
@@ -135,6 +137,17 @@ Status LocalEngine::answer(Ask &ask) {
     case Ask::What::List:
       ++ask.tally.steps;
       table_->list_step(ask.which, ask.text, ask.batch, ask.position, ask.infos);
+      // Who waits is open: a context that closes ends its waits.
+      if (ask.flag) {
+        std::erase_if(ask.infos, [&ask](const auto &info) {
+          return ask.which == Ask::Which::Queues || !info->is_zombie;
+        });
+      }
+      return Status::OK;
+    case Ask::What::ListInstances:
+      ++ask.tally.steps;
+      table_->list_instances(*unnamed_, ask.flag, ask.instances);
+      ask.position.at_end = true;
       return Status::OK;
     case Ask::What::ForceRelease:
       return table_->force_release(key, ask.flag, ask.tally);
@@ -210,6 +223,7 @@ void LocalEngine::clear(Ask &ask) {
     return (whom == Whom::Dead && now - began_at > ask.dead_after) || fits(*w.owner);
   };
   ask.tally = table_->clear(fits, waits, ask.batch);
+  if (whom == Whom::Dead) ask.tally.instances = table_->forget_zombies();
 }
 
 // The first lease makes sweeps worth while; until then no timer runs and no thread is started.

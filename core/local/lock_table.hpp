@@ -115,6 +115,13 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void add_owner(LocalOwner *owner);
   void remove_owner(LocalOwner *owner);
   void keep_zombie(std::shared_ptr<LocalOwner> owner);
+
+  // instances.cpp
+  void add_instance(const LocalOwner &unnamed);
+  void list_instances(const LocalOwner &self, bool zombies_only, std::vector<InstanceInfo> &out);
+  // Their locks were cleared. Returns how many there were.
+  uint64_t forget_zombies();
+
   // Runs after locks were let go; called by Deferred.
   void reap(Record &record);
   void global_ready();
@@ -282,6 +289,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   template <typename Visit>
   uint64_t for_each_entry(uint32_t batch, Visit visit);
 
+  void instance_closed(const LocalOwner &unnamed, bool left_locks);  // instances.cpp
+
   // by_value.cpp
   const std::string *carried(Shard &shard, uint32_t index, Handle &h);
   Status carries(Shard &shard, uint32_t index, Bytes expected, Handle &h);
@@ -325,6 +334,12 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   std::mutex owners_mutex_;                           // before LocalOwner::mutex
   std::vector<LocalOwner *> owners_;                  // named ones; guarded by owners_mutex_
   std::vector<std::shared_ptr<LocalOwner>> zombies_;  // guarded by owners_mutex_
+  struct Member {
+    const void *instance;  // only compared, and only while it is open
+    std::string id;
+    Nanos closed_at;  // and locks were left behind; kNever: open
+  };
+  std::vector<Member> instances_;  // guarded by owners_mutex_
   struct {
     std::atomic<uint64_t> contended{0}, timeouts{0}, canceled{0}, deadlocks{0}, deadlock_searches{0},
         renewals{0}, sweeps{0}, global_acquired{0}, global_released{0}, global_expired{0}, global_taken{0};

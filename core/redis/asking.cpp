@@ -8,6 +8,7 @@
 #include "redis/clearing.hpp"
 #include "redis/handing_over.hpp"
 #include "redis/instance.hpp"
+#include "redis/instance_list.hpp"
 #include "redis/renaming.hpp"
 #include "redis/scanning.hpp"
 
@@ -164,6 +165,9 @@ void Asking::start(Ask &ask) {
                                *new InspectCall(ask));
     case Ask::What::List:
       return list_step(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
+    case Ask::What::ListInstances:
+      return list_instances(instance_, ask,
+                            [one](Status s, const std::string &why) { finish(*one, s, why); });
     case Ask::What::Clear:
       return clear(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
     case Ask::What::ForceRelease:

@@ -9,10 +9,10 @@
 #include "redis/clearing.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "engine/engine.hpp"
 #include "redis/instance.hpp"
+#include "redis/instance_list.hpp"
 #include "redis/key_names.hpp"
 #include "redis/scanning.hpp"
 
@@ -107,12 +107,14 @@ Bytes word_of(Whom whom) {
 
 class Clearing final : public ServerCall, public Timer {
  public:
-  Clearing(Instance &instance, Ask &ask, AskDone done)
+  // dead: who they are, where that is known.
+  Clearing(Instance &instance, Ask &ask, std::set<std::string> dead, AskDone done)
       : instance_(instance),
         ask_(ask),
         whom_(static_cast<Whom>(ask.number)),
-        round_(whom_ == Whom::Dead ? Round::Look : Round::Queues),
-        done_(std::move(done)) {}
+        round_(whom_ == Whom::Dead && dead.empty() ? Round::Look : Round::Queues),
+        done_(std::move(done)),
+        dead_(std::move(dead)) {}
   ~Clearing() override { instance_.runtime->cancel(*this); }
 
   void next_page() {
@@ -240,7 +242,19 @@ void force_release(Instance &instance, Ask &ask, AskDone done) {
 }
 
 void clear(Instance &instance, Ask &ask, AskDone done) {
-  (new Clearing(instance, ask, std::move(done)))->next_page();
+  if (static_cast<Whom>(ask.number) != Whom::Dead)
+    return (new Clearing(instance, ask, {}, std::move(done)))->next_page();
+  const auto cleared = [&instance, &ask, done = std::move(done)](Status status, const std::string &why) {
+    if (status != Status::OK) return done(status, why);
+    forget_dead_instances(instance, ask, done);
+  };
+  (new Clearing(instance, ask, {}, cleared))->next_page();
+}
+
+void clear_dead_instances(Instance &instance, Ask &ask, std::set<std::string> dead, AskDone done) {
+  ask.number = static_cast<uint64_t>(Whom::Dead);
+  ask.dead_after = kNever;  // however long they wait
+  (new Clearing(instance, ask, std::move(dead), std::move(done)))->next_page();
 }
 
 }  // namespace liblock

@@ -3,6 +3,8 @@
 // many keys in one script call. Loop thread.
 #pragma once
 
+#include <set>
+
 #include "redis/inspecting.hpp"
 
 namespace liblock {
@@ -20,7 +22,10 @@ void force_away(Instance &instance, Forced forced, AskDone done);
 
 // Those that ask.number (Engine::Whom) and ask.text name; counts in ask.tally. Queues first, so that nothing is granted
 // to one who is about to be sent away. The dead: instances that nobody listens for, twice, with alive_ms in between;
-// and requests that have waited for longer than ask.dead_after.
+// and requests that have waited for longer than ask.dead_after; of the instances that say that they live, those that do
+// not any more are taken off the list.
 void clear(Instance &instance, Ask &ask, AskDone done);
+// Locks and waiters of these instances, as far as nobody listens for them still; they are given no more time.
+void clear_dead_instances(Instance &instance, Ask &ask, std::set<std::string> dead, AskDone done);
 
 }  // namespace liblock

@@ -62,6 +62,7 @@ class Looking final : public ServerCall {
       : instance_(instance), lock_keys_(std::move(lock_keys)), inspection_(inspection) {}
   bool in_detail = false;
   bool passes_over = false;
+  bool tells_zombies = false;
   bool with_waiters = false;
   void next() {
     const size_t until = std::min(lock_keys_.size(), infos_.size() + kKeysPerLook);
@@ -72,7 +73,8 @@ class Looking final : public ServerCall {
       key(Keyspace::side_key(Keyspace::Side::Queue, lock_keys_[i]));
       key(Keyspace::side_key(Keyspace::Side::Metadata, lock_keys_[i]));
     }
-    argument(in_detail ? Bytes("1") : passes_over ? Bytes("2") : Bytes("0"));
+    const Bytes listed = tells_zombies ? "3" : "2";
+    argument(in_detail ? Bytes("1") : passes_over ? listed : Bytes("0"));
     instance_.link.send(*this);
   }
   bool fits(const Reply &reply) const override {
@@ -143,9 +145,11 @@ void inspect(Instance &instance, const std::vector<std::string> &lock_keys, Insp
   (new Looking(instance, lock_keys, inspection))->next();
 }
 
-void inspect_listed(Instance &instance, const std::vector<std::string> &lock_keys, Inspection &inspection) {
+void inspect_listed(Instance &instance, const std::vector<std::string> &lock_keys, bool tells_zombies,
+                    Inspection &inspection) {
   auto *looking = new Looking(instance, lock_keys, inspection);
   looking->passes_over = true;
+  looking->tells_zombies = tells_zombies;
   looking->next();
 }
 

@@ -28,7 +28,9 @@ inline constexpr size_t kKeysPerLook = 64;
 // One info for each lock key. Of a foreign client's lock it says that it is held, and its string as the value.
 void inspect(Instance &instance, const std::vector<std::string> &lock_keys, Inspection &inspection);
 // The same; a key that holds something else than a string is shown as free instead of failing the whole.
-void inspect_listed(Instance &instance, const std::vector<std::string> &lock_keys, Inspection &inspection);
+// tells_zombies: also whether the holder's instance is one.
+void inspect_listed(Instance &instance, const std::vector<std::string> &lock_keys, bool tells_zombies,
+                    Inspection &inspection);
 // The same of one key, with what costs more: whether the holder's instance is a zombie, what this instance alone knows
 // of a lock of its own, and, when wanted, who waits.
 void inspect_in_detail(Instance &instance, const std::string &lock_key, bool with_waiters,

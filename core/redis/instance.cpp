@@ -75,6 +75,7 @@ Instance::Instance(std::shared_ptr<Runtime> runtime_of_it, const InstanceOptions
       waiting(*this),
       places(*this),
       replica_turns(*this),
+      presence(*this),
       asking(*this),
       events(runtime) {}
 
@@ -202,6 +203,7 @@ void Instance::on_connected(const ServerInfo &info, bool another) {
   cleaner.on_connected();
   keeper.on_connected(another);
   waiting.look_at_all();
+  presence.on_connected();
 }
 
 void Instance::on_disconnected(Status status, const std::string &text) {
@@ -253,6 +255,7 @@ void Instance::close(bool leave, std::function<void()> closed) {
     lock->loss_told = true;
     release(handle, [](Status, const std::string &) {});
   }
+  presence.leave();
   runtime->arm(close_timer_, runtime->now() + options.connection.command_timeout);
   closing_goes_on();
 }
@@ -264,7 +267,8 @@ void Instance::CloseTimer::fire(Nanos) {
 
 void Instance::closing_goes_on() {
   if (closed_ == nullptr) return;
-  if (!close_overdue_ && (releases_open_ != 0 || attempts_open != 0 || !cleaner.empty())) return;
+  const bool is_busy = releases_open_ != 0 || attempts_open != 0 || !cleaner.empty() || presence.is_leaving();
+  if (!close_overdue_ && is_busy) return;
   std::function<void()> closed = std::exchange(closed_, nullptr);
   runtime->cancel(close_timer_);
   replica_turns.stop();

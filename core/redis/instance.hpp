@@ -16,6 +16,7 @@
 #include "redis/keeper.hpp"
 #include "redis/keyspace.hpp"
 #include "redis/places.hpp"
+#include "redis/presence.hpp"
 #include "redis/reentry.hpp"
 #include "redis/replica_turns.hpp"
 #include "redis/waiting.hpp"
@@ -29,7 +30,8 @@ struct InstanceOptions {
   Nanos first_lease = 3'000 * kMillisecond;  // longest lease of a grant that will be renewed
   int64_t foreign_gap_ms = 100;              // how often a release leaves the key free at most; -1: never
   Nanos deadlock_delay =
-      100 * kMillisecond;  // a wait that has lasted so long looks for a cycle; kNever: none does
+      100 * kMillisecond;          // a wait that has lasted so long looks for a cycle; kNever: none does
+  Nanos zombie_interval = kNever;  // between two signs of life; kNever: none, and it flushes nobody
   size_t locks_max = 16'777'216;
   size_t waiters_max = 1'000'000;
 };
@@ -77,6 +79,7 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
   Waiting waiting;
   Places places;
   ReplicaTurns replica_turns;
+  Presence presence;
   Asking asking;
   Events events;
   bool is_closing = false;

@@ -36,8 +36,11 @@ class Keyspace {
     Entries = 'e',  // what is known of them, and of their instances
     Anyone = 'w',   // instances to be woken when nobody is in the queue
     Metadata = 'm',
-    Gap = 'g',   // when the key was last left free for foreign clients
-    Owner = 'o'  // of an owner's id instead of a lock key: what it waits for
+    Gap = 'g',    // when the key was last left free for foreign clients
+    Owner = 'o',  // of an owner's id instead of a lock key: what it waits for
+    // Of the prefix instead of a lock key.
+    Instances = 'n',  // ID|INTERVAL_MS of those that say that they live, by when they are to count as silent
+    Turn = 't'        // whose it is to flush the dead
   };
   static std::string side_key(Side side, Bytes lock_key);
   // The lock key that a side key belongs to; false: it is no side key.

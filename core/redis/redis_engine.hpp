@@ -32,6 +32,7 @@ class RedisEngine final : public Engine {
   void start(Ask &ask) override;
   uint64_t sweep() override { return 0; }
   void stats(liblock_stats &stats) override;
+  void zombies(liblock_zombies_status &status) const override { instance_->presence.status(status); }
   std::string explain(Status status) const override;
   Events *events() override { return &instance_->events; }
   void close(bool leave, std::function<void()> closed) override;

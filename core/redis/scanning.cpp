@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "redis/dead_waiters.hpp"
 #include "redis/instance.hpp"
 
 namespace liblock {
@@ -100,15 +101,41 @@ class ListStep final : public Inspection {
   }
   void seen(std::vector<std::unique_ptr<KeyInfo>> infos) override {
     std::erase_if(infos, [this](const auto &info) { return !is_wanted(*info, ask_); });
-    ask_.infos = std::move(infos);
+    infos_ = std::move(infos);
+    if (ask_.flag) return keep_zombies();
+    show();
+  }
+  void failed(Status status, const std::string &why) override { end(status, why); }
+
+ private:
+  void show() {
+    ask_.infos = std::move(infos_);
     // Those that were looked at are forgotten only now, so that a failed step can be made again.
     ListPosition &at = ask_.position;
     at.found.resize(at.found.size() - std::min(at.found.size(), kKeysPerLook));
     went_on();
   }
-  void failed(Status status, const std::string &why) override { end(status, why); }
-
- private:
+  // A key whose holder is one needs no look at who waits, unless it is about those.
+  bool is_zombie_by_holder(const KeyInfo &info) const {
+    return info.is_zombie && ask_.which != Ask::Which::Queues;
+  }
+  void keep_zombies() {
+    std::vector<std::string> queues;
+    std::erase_if(infos_, [&](const auto &info) {
+      if (is_zombie_by_holder(*info)) return false;
+      if (ask_.which == Ask::Which::Locks || info->waiter_count() == 0) return true;
+      queues.push_back(instance_.keyspace.lock_key(info->key));
+      return false;
+    });
+    if (queues.empty()) return show();
+    find_dead_waiters(instance_, queues, [this](DeadWaiters seen) {
+      if (seen.status != Status::OK) return end(seen.status, seen.why);
+      size_t next = 0;
+      std::erase_if(infos_,
+                    [&](const auto &info) { return !is_zombie_by_holder(*info) && !seen.found[next++]; });
+      show();
+    });
+  }
   void scanned(Page page) {
     if (page.status != Status::OK) return end(page.status, page.why);
     ListPosition &at = ask_.position;
@@ -127,7 +154,7 @@ class ListStep final : public Inspection {
   void look() {
     const std::vector<std::string> &found = ask_.position.found;
     const auto first = found.end() - static_cast<ptrdiff_t>(std::min(found.size(), kKeysPerLook));
-    inspect_listed(instance_, std::vector<std::string>(first, found.end()), *this);
+    inspect_listed(instance_, std::vector<std::string>(first, found.end()), ask_.flag, *this);
   }
   void end(Status status, const std::string &why) {
     const AskDone done = std::move(done_);
@@ -137,6 +164,7 @@ class ListStep final : public Inspection {
   Instance &instance_;
   Ask &ask_;
   AskDone done_;
+  std::vector<std::unique_ptr<KeyInfo>> infos_;
 };
 
 }  // namespace

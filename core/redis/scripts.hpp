@@ -14,8 +14,8 @@ struct Script {
 };
 
 namespace scripts {
-extern const Script acquire, by_value, clear, deadlock, extend, force_release, inspect, queue, release,
-    rename, stay, update, verify;
+extern const Script acquire, by_value, clear, dead_waiters, deadlock, extend, force_release, inspect,
+    instances, presence, queue, release, rename, stay, update, verify;
 }
 
 }  // namespace liblock

@@ -70,6 +70,9 @@ static void struct_size_comes_first_in_every_struct_that_may_grow(void **state) 
   assert_int_equal(offsetof(liblock_clear_options, struct_size), 0);
   assert_int_equal(offsetof(liblock_report, struct_size), 0);
   assert_int_equal(offsetof(liblock_stats, struct_size), 0);
+  assert_int_equal(offsetof(liblock_instance, struct_size), 0);
+  assert_int_equal(offsetof(liblock_instance_list_options, struct_size), 0);
+  assert_int_equal(offsetof(liblock_zombies_status, struct_size), 0);
   assert_int_equal(offsetof(liblock_event, struct_size), 0);
   assert_int_equal(offsetof(liblock_log_entry, struct_size), 0);
   assert_int_equal(offsetof(liblock_instrument_options, struct_size), 0);

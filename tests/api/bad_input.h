@@ -54,6 +54,8 @@ typedef struct environment {
   liblock_instrument_options instruments;
   liblock_clear_options clear_options;
   liblock_report report;
+  liblock_instance_list_options instance_options;
+  liblock_zombies_status zombies;
   liblock_bytes keys[1025];
   liblock_metadata pairs[65];
   char large[5000];
@@ -81,6 +83,12 @@ typedef struct environment {
 #define CLEARED_BY(field, value)                                                                             \
   (liblock_clear_options_init(&e->clear_options, sizeof e->clear_options), e->clear_options.field = (value), \
    &e->clear_options)
+#define INSTANCES_WITH(field, value)                                                     \
+  (liblock_instance_list_options_init(&e->instance_options, sizeof e->instance_options), \
+   e->instance_options.field = (value), &e->instance_options)
+#define LISTED_WITH(field, value)                                                                        \
+  (liblock_list_options_init(&e->list_options, sizeof e->list_options), e->list_options.field = (value), \
+   &e->list_options)
 #define BAD_REPORT (e->report.struct_size = 8, &e->report)
 #define BAD_KEYS(at, bytes, length) (e->keys[at] = (liblock_bytes){bytes, length}, e->keys)
 

@@ -42,6 +42,31 @@ ROW(list_with_a_size_but_no_prefix, INVALID_ARGUMENT,
                        &e->cursor, NULL))
 ROW(list_by_0, INVALID_ARGUMENT, liblock_list_locks(e->context, LISTED_BY(0), &e->cursor, NULL))
 ROW(list_by_65537, INVALID_ARGUMENT, liblock_list_locks(e->context, LISTED_BY(65537), &e->cursor, NULL))
+ROW(list_of_zombies_2, INVALID_ARGUMENT,
+    liblock_list_locks(e->context, LISTED_WITH(zombies_only, 2), &e->cursor, NULL))
+ROW(list_of_zombies_less_than_none, INVALID_ARGUMENT,
+    liblock_list_locks(e->context, LISTED_WITH(zombies_only, -1), &e->cursor, NULL))
+ROW(list_with_something_reserved, INVALID_ARGUMENT,
+    liblock_list_each(e->context, 0, LISTED_WITH(reserved, 1), NULL, NULL, NULL, NULL))
+ROW(instances_without_a_context, INVALID_ARGUMENT, liblock_list_instances(NULL, NULL, NULL, NULL, NULL, NULL))
+ROW(instances_of_a_closed_context, CLOSED, liblock_list_instances(e->closed, NULL, NULL, NULL, NULL, NULL))
+ROW(instances_with_options_of_size_0, INVALID_ARGUMENT,
+    liblock_list_instances(e->context, INSTANCES_WITH(struct_size, 0), NULL, NULL, NULL, NULL))
+ROW(instances_that_are_zombies_twice, INVALID_ARGUMENT,
+    liblock_list_instances(e->context, INSTANCES_WITH(zombies_only, 2), NULL, NULL, NULL, NULL))
+ROW(instances_with_something_reserved, INVALID_ARGUMENT,
+    liblock_list_instances(e->context, INSTANCES_WITH(reserved, 1), NULL, NULL, NULL, NULL))
+ROW(instances_with_a_bad_report, INVALID_ARGUMENT,
+    liblock_list_instances(e->context, NULL, NULL, NULL, BAD_REPORT, NULL))
+ROW(instances_with_a_bad_result, INVALID_ARGUMENT,
+    liblock_list_instances(e->context, NULL, NULL, NULL, NULL, BAD_RESULT))
+ROW(zombies_status_without_a_context, INVALID_ARGUMENT,
+    liblock_zombies_status_get(NULL, (e->zombies.struct_size = sizeof e->zombies, &e->zombies)))
+ROW(zombies_status_without_a_place, INVALID_ARGUMENT, liblock_zombies_status_get(e->context, NULL))
+ROW(zombies_status_of_size_0, INVALID_ARGUMENT,
+    liblock_zombies_status_get(e->context, (e->zombies.struct_size = 0, &e->zombies)))
+ROW(zombies_status_of_a_closed_context, CLOSED,
+    liblock_zombies_status_get(e->closed, (e->zombies.struct_size = sizeof e->zombies, &e->zombies)))
 ROW(list_keys_without_a_context, INVALID_ARGUMENT, liblock_list_keys(NULL, NULL, &e->cursor, NULL))
 ROW(list_keys_without_a_place, INVALID_ARGUMENT, liblock_list_keys(e->context, NULL, NULL, NULL))
 ROW(each_without_a_context, INVALID_ARGUMENT, liblock_list_each(NULL, 0, NULL, NULL, NULL, NULL, NULL))

@@ -8,7 +8,8 @@
 ROW(open_without_a_url, INVALID_ARGUMENT, liblock_open(NULL, NULL, &e->new_context, NULL))
 ROW(open_without_a_place_for_the_context, INVALID_ARGUMENT, liblock_open("local:", NULL, NULL, NULL))
 ROW(open_of_an_unknown_scheme, UNSUPPORTED, liblock_open("nosuch://host", NULL, &e->new_context, NULL))
-ROW(open_of_a_server_without_a_host, INVALID_ARGUMENT, liblock_open("redis://:1/0", NULL, &e->new_context, NULL))
+ROW(open_of_a_server_without_a_host, INVALID_ARGUMENT,
+    liblock_open("redis://:1/0", NULL, &e->new_context, NULL))
 ROW(open_of_a_quorum, UNSUPPORTED, liblock_open("quorum:redis://a,redis://b", NULL, &e->new_context, NULL))
 ROW(open_with_a_bad_result, INVALID_ARGUMENT, liblock_open("local:", NULL, &e->new_context, BAD_RESULT))
 ROW(open_with_options_of_size_0, INVALID_ARGUMENT, OPEN_WITH(struct_size, 0))
@@ -28,6 +29,10 @@ ROW(open_with_too_many_waiters, INVALID_ARGUMENT, OPEN_WITH(waiters_max, 1677721
 ROW(open_with_negative_requests, INVALID_ARGUMENT, OPEN_WITH(requests_max, -1))
 ROW(open_with_an_unknown_on_close, INVALID_ARGUMENT, OPEN_WITH(on_close, 2))
 ROW(open_with_a_negative_on_close, INVALID_ARGUMENT, OPEN_WITH(on_close, -1))
+ROW(open_with_a_zombie_interval_of_0, INVALID_ARGUMENT, OPEN_WITH(zombie_interval_ms, 0))
+ROW(open_with_a_zombie_interval_of_99, INVALID_ARGUMENT, OPEN_WITH(zombie_interval_ms, 99))
+ROW(open_with_a_zombie_interval_over_an_hour, INVALID_ARGUMENT, OPEN_WITH(zombie_interval_ms, 3600001))
+ROW(open_with_a_zombie_interval_of_minus_2, INVALID_ARGUMENT, OPEN_WITH(zombie_interval_ms, -2))
 ROW(open_with_a_prefix_too_long, INVALID_ARGUMENT,
     liblock_open("local:",
                  (e->context_options = context_options(), e->context_options.prefix = e->large,

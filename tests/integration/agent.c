@@ -128,6 +128,7 @@ static void perform_open(const struct request *request) {
   options.connect_timeout_ms = number_option(request, "connect_timeout_ms", LIBLOCK_DEFAULT);
   options.command_timeout_ms = number_option(request, "command_timeout_ms", LIBLOCK_DEFAULT);
   options.alive_ms = number_option(request, "alive_ms", LIBLOCK_DEFAULT);
+  options.zombie_interval_ms = number_option(request, "zombie_interval_ms", LIBLOCK_DEFAULT);
   options.on_close = (int32_t)number_option(request, "on_close", 0);
   options.tls_insecure = (int32_t)number_option(request, "tls_insecure", 0);
   const char *texts[7] = {"username",     "password",    "tls_ca_file",    "tls_certificate_file",
@@ -481,10 +482,8 @@ int main(void) {
     pthread_mutex_unlock(&mutex);
     struct request *request = read_request(strdup(line));
     /* A machine that is busy with sanitized processes may be short of threads for a moment. */
-    int tries = 0;
-    while (pthread_create(&thread, &small, perform, request) != 0) {
+    for (int tries = 0; pthread_create(&thread, &small, perform, request) != 0; usleep(10000)) {
       if (++tries == 500) return 3;
-      usleep(10000);
     }
   }
   free(line);

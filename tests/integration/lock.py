@@ -6,6 +6,7 @@ import time
 from harness import SLOW, Agent, Server, eventually, main, same, status, test
 
 SERVER = None
+COUNTED = {"zombie_interval_ms": -1}  # no sign of life among the calls
 
 
 def opened(agent, url=None, name="c", **options):
@@ -45,7 +46,7 @@ def a_lock_is_a_string_with_an_expiry_that_says_who_holds_it():
 
 @test
 def uncontended_acquire_and_release_are_two_script_calls_and_nothing_else():
-    with opened(Agent()) as agent:
+    with opened(Agent(), **COUNTED) as agent:
         settled(agent)
         before = SERVER.commands()
         for _ in range(10):
@@ -199,7 +200,7 @@ def a_key_taken_from_a_lock_on_several_takes_the_whole_lock():
 
 @test
 def an_owner_reenters_with_one_token_and_the_last_release_frees():
-    with opened(Agent()) as agent:
+    with opened(Agent(), **COUNTED) as agent:
         settled(agent)
         one = status(agent("acquire", "c", "own", owner=1), "OK")
         calls = SERVER.script_calls()
@@ -332,12 +333,12 @@ def a_thousand_waiters_end_as_closed_when_their_context_closes():
 
 def hand_overs(key, contexts):
     """A hundred waiters take turns; the script calls for each."""
-    holder, = [opened(Agent())]
+    holder, = [opened(Agent(), **COUNTED)]
     lock = status(holder("acquire", "c", key), "OK")
     with Agent() as agent:
         names = [f"c{i}" for i in range(contexts)]
         for name in names:
-            opened(agent, name=name)
+            opened(agent, name=name, **COUNTED)
         waiting = [agent.ask("async", names[i % contexts], key) for i in range(100)]
         assert eventually(lambda: sum(agent("inspect", n, key).waiters for n in names[:1]) >= 100 // contexts, 20)
         time.sleep(0.3)

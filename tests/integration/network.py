@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import Agent, Server, eventually, main, same, status, test
+from harness import SLOW, Agent, Server, eventually, main, same, status, test
 from networks import Proxy
 
 SECRET = "s3cr3t-%-word"
@@ -288,11 +288,15 @@ def user_with(server, *rules, name="lk"):
     return f"redis://{name}:pw@127.0.0.1:{server.port}/1"
 
 
+def listed(server):
+    return server.call("EVAL", "redis.call('SELECT', 1) return redis.call('ZCARD', KEYS[1])", 1, "ll1:n:{liblock:}")
+
+
 @test
 def the_recipe_for_locking_allows_every_call_but_scanning():
     with Server() as server, Agent() as agent:
-        opened(agent, user_with(server, *LOCKING), name="c")
-        opened(agent, user_with(server, *LOCKING), name="d")
+        opened(agent, user_with(server, *LOCKING), name="c", zombie_interval_ms=100)
+        opened(agent, user_with(server, *LOCKING), name="d", zombie_interval_ms=100)
         lock = status(agent("acquire", "c", "acl", value="v", replicas=1, replicas_timeout_ms=10), "OK")
         waiting = agent.ask("acquire", "d", "acl")
         for verb, options in (("extend", {"ttl_ms": 5000}), ("update", {"value": "w"}), ("verify", {})):
@@ -304,6 +308,9 @@ def the_recipe_for_locking_allows_every_call_but_scanning():
         assert waiting.seconds < 0.8, waiting  # a message came, not the poll
         status(agent("force", "c", "acl", drop=1), "OK")
         status(agent("many", "c", "a1,a2"), "OK")
+        assert eventually(lambda: listed(server) == 2), "there was no sign of life"
+        status(agent("close", "d"), "OK")
+        same(listed(server), 1)
         refused = server.call("ACL", "LOG")
         same(refused, [])
 
@@ -325,7 +332,26 @@ def the_recipe_for_administration_lists_and_clears_page_after_page():
         same(status(agent("clear", "admin"), "OK").count, 700)
         same(agent("list", "admin").count, 0)
         status(agent("verify", "c", locks[0]), "LOST")
+        status(agent("clear", "admin", dead=1), "OK")
         same(server.call("ACL", "LOG", "RESET"), b"OK")
+
+
+@test
+def who_may_not_search_leaves_the_dead_to_one_who_may():
+    quick = {"zombie_interval_ms": 100, "alive_ms": 100, "name": "c"}
+    with Server() as server, Agent() as locker, Agent() as boss:
+        victim = Agent()
+        opened(locker, user_with(server, *LOCKING), **quick)
+        opened(victim, user_with(server, *LOCKING), **quick)
+        status(locker("acquire", "c", "own", ttl_ms=600000), "OK")
+        status(victim("acquire", "c", "left", ttl_ms=600000), "OK")
+        assert eventually(lambda: listed(server) == 2)
+        victim.kill()
+        assert eventually(lambda: server.call("ACL", "LOG") != []), "the locker did not try"
+        status(locker("inspect", "c", "left"), "OK")
+        opened(boss, user_with(server, *LOCKING, "+scan", "+hdel", name="boss"), **quick)
+        status(boss("ping", "c"), "OK")
+        assert eventually(lambda: locker("inspect", "c", "left").status == "NOT_HELD", 10 * SLOW), "nobody did it"
 
 
 @test

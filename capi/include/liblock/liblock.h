@@ -225,7 +225,7 @@ enum {
   LIBLOCK_EVENT_CLEARED = 20,                 /* liblock_clear; count: locks */
   LIBLOCK_EVENT_OWNER_CLEARED = 21,           /* liblock_clear_owner; owner, count */
   LIBLOCK_EVENT_INSTANCE_CLEARED = 22,        /* liblock_clear_instance; instance, count */
-  LIBLOCK_EVENT_DEAD_CLEARED = 23,            /* liblock_clear_dead; count */
+  LIBLOCK_EVENT_DEAD_CLEARED = 23,            /* liblock_clear_dead, or a flush in the background; count */
   LIBLOCK_EVENT_OWNER_CLOSED = 24             /* liblock_owner_close, or the owner's thread has ended; owner, count */
 };
 
@@ -366,6 +366,8 @@ typedef struct liblock_context_options {
   const char *tls_server_name;      /* the name to expect instead of the url's host */
   int32_t tls_insecure;             /* 1 = any certificate will do: anybody in between can be the server */
   int32_t reserved2;                /* 0 */
+  int64_t zombie_interval_ms;       /* between two signs of life (liblock_list_instances); 10,000; 100 to 3,600,000;
+                                     * -1 = gives none: is on no list, is flushed and flushes in the background never */
 } liblock_context_options;
 
 LIBLOCK_API void liblock_context_options_init(liblock_context_options *options, size_t struct_size);
@@ -707,6 +709,7 @@ typedef struct liblock_report {
   uint64_t waiters;   /* sent away; lists: 0 */
   uint64_t steps;     /* batches that it took */
   int64_t elapsed_us; /* that the library took; callbacks do not count */
+  uint64_t instances; /* liblock_list_instances: shown; clear_dead: taken off the list of instances */
 } liblock_report;
 LIBLOCK_API void liblock_report_init(liblock_report *report, size_t struct_size);
 
@@ -715,6 +718,8 @@ typedef struct liblock_list_options {
   const void *key_prefix; /* only keys that begin with these bytes; NULL = all */
   size_t key_prefix_size;
   int64_t batch_size; /* keys looked at per step (servers: COUNT of SCAN); 1 to 65,536; default 500 */
+  int32_t zombies_only; /* 1 = only keys whose holder's instance, or (queues) that of one who waits, is gone; 0 */
+  int32_t reserved;     /* 0 */
 } liblock_list_options;
 
 LIBLOCK_API void liblock_list_options_init(liblock_list_options *options, size_t struct_size);
@@ -785,11 +790,67 @@ LIBLOCK_API liblock_status liblock_clear_instance(liblock_context *context, cons
                                                   liblock_report *report, liblock_result *result);
 /* The same for zombies and for requests that have waited for longer than dead_ttl_ms. Zombies are locks left behind by
  * closed contexts; on a server, locks and waiters of instances that nobody listens for, neither now nor alive_ms later
- * (the call takes so long when there are any). Returns as liblock_clear. Since 0.1. */
+ * (the call takes so long when there are any). Instances that are zombies go from liblock_list_instances. Returns as
+ * liblock_clear. Since 0.1. */
 LIBLOCK_API liblock_status liblock_clear_dead(liblock_context *context, const liblock_clear_options *options,
                                               liblock_report *report, liblock_result *result);
 /* Looks for overdue locks now, as the periodic sweep does. *ended (may be NULL) counts them. Returns [OK]. */
 LIBLOCK_API liblock_status liblock_sweep(liblock_context *context, uint64_t *ended, liblock_result *result);
+
+/* One instance: a context that is open on the table; on a server, one that says every zombie_interval_ms that it lives,
+ * from a second after it first connected until it is closed. Borrowed until the callback returns. */
+typedef struct liblock_instance {
+  size_t struct_size;
+  liblock_bytes id;    /* as liblock_instance_id has it */
+  liblock_bytes host;  /* what stands behind the '@' of its id */
+  int64_t heard_us;    /* when it was last heard of: wall clock (of the server), since 1970 */
+  int64_t silent_ms;   /* since then */
+  int64_t interval_ms; /* its zombie_interval_ms; -1 = local contexts: they need not say that they live */
+  int32_t listens;     /* 1 = its connection for messages is there, 0 = is not (it may need none), -1 = not known */
+  int32_t is_zombie;   /* 1 = silent for four of its intervals and listens is 0; local: closed, and locks were left */
+  int32_t is_self;     /* 1 = the context that lists */
+  int32_t reserved;    /* 0 */
+} liblock_instance;
+
+typedef struct liblock_instance_list_options {
+  size_t struct_size;
+  int32_t zombies_only; /* 1 = only those that are; 0 (default) */
+  int32_t reserved;     /* 0 */
+} liblock_instance_list_options;
+LIBLOCK_API void liblock_instance_list_options_init(liblock_instance_list_options *options, size_t struct_size);
+
+/* Shown one instance: 0 = go on, all else ends the list. Runs on the thread that lists, with no library lock held. */
+typedef int32_t (*liblock_instance_callback)(const liblock_instance *instance, void *user_data);
+/* Shows the instances of the context's table or prefix, those first that are to count as silent first, 100 in a step.
+ * One that says meanwhile that it lives may be shown twice. NULL options = all defaults, callback NULL = counts only;
+ * the report (may be NULL; struct_size must be set) is filled in also by a failing call. Returns [OK, also when the
+ * callback ended it]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_list_instances(liblock_context *context,
+                                                  const liblock_instance_list_options *options,
+                                                  liblock_instance_callback callback, void *user_data,
+                                                  liblock_report *report, liblock_result *result);
+
+/* What this context does about zombies in the background. On a server: every zombie_interval_ms it says that it lives,
+ * and hears which instances are zombies; one of those that hear it flushes their locks and waiters when they are still
+ * zombies alive_ms later. Local contexts: nothing, enabled is 0 (only LEAVE leaves zombies there, and it means to). */
+typedef struct liblock_zombies_status {
+  size_t struct_size;
+  int32_t enabled;     /* 1 = zombie_interval_ms is not -1 */
+  int32_t flushing;    /* 1 = a flush by this context is under way */
+  int64_t interval_ms; /* -1 = not enabled */
+  int64_t last_run_us; /* when it last said that it lives: wall clock of the server, since 1970; 0 = not yet */
+  uint64_t runs;       /* how often */
+  uint64_t flushes;    /* that came to their end; of those until now: */
+  uint64_t instances;
+  uint64_t locks;
+  uint64_t waiters;
+  int64_t last_failure_us; /* wall clock, since 1970; 0 = none */
+  liblock_status last_failure; /* OK = none */
+  int32_t reserved;            /* 0 */
+} liblock_zombies_status;
+LIBLOCK_API void liblock_zombies_status_init(liblock_zombies_status *status, size_t struct_size);
+/* Asks no server. status->struct_size must be set. Returns [OK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_zombies_status_get(liblock_context *context, liblock_zombies_status *status);
 
 /* Counters of the table since it was made, and present sizes. */
 typedef struct liblock_stats {

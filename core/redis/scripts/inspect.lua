@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Purpose: shows who holds and how many wait, of several keys at once.
 -- KEYS: (lock, anyone, queue, metadata) of each key
--- ARGV: 1 1 = say also whether anybody listens for the holder's instance, 2 = pass over what is not a lock
+-- ARGV: 1 1 = say also whether anybody listens for the holder's instance, 2 = pass over what is not a lock, 3 = both
 -- Returns: now, then for each key: record (8 KiB of it: ours are shorter) or nil, PTTL, number of instances that want
 --   any free key, number of requests in the queue, 1 = somebody listens for the holder's instance, 0 = nobody, -1 =
 --   not known, metadata as names and values | an error when a key holds what is no lock, unless that is passed over
@@ -10,13 +10,14 @@ local answer = {server_now()}
 for i = 1, #KEYS, 4 do
   local held = redis.pcall('GET', KEYS[i])
   if type(held) == 'table' then
-    if ARGV[1] ~= '2' then return held end
+    if ARGV[1] < '2' then return held end
     held = false
   end
   local heard_of = -1
   if held then
     held = string.sub(held, 1, 8192)
-    local instance = ARGV[1] == '1' and string.match(held, '^ll1|%x+|%x+|%d+|[^|]*|([^|]*)|')
+    local tells = ARGV[1] == '1' or ARGV[1] == '3'
+    local instance = tells and string.match(held, '^ll1|%x+|%x+|%d+|[^|]*|([^|]*)|')
     if instance then heard_of = listens(instance) end
   end
   local left = redis.call('PTTL', KEYS[i])

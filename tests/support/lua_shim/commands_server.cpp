@@ -51,8 +51,10 @@ Reply run_pubsub_numsub(const Call &call) {
   const auto &hook = call.in.server.on_numsub;
   std::vector<Reply> counts;
   for (size_t i = 2; i < call.count(); ++i) {
+    const int count = hook ? hook(call[i]) : 0;
+    if (count < 0) return Reply::error("NOPERM this user has no permissions to run the 'pubsub|numsub' command");
     counts.push_back(Reply::string(call[i]));
-    counts.push_back(Reply::of(hook ? hook(call[i]) : 0));
+    counts.push_back(Reply::of(count));
   }
   return Reply::array(std::move(counts));
 }

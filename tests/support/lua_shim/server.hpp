@@ -57,7 +57,7 @@ class Server {
 
   // Called for each PUBLISH; answers how many receivers there were.
   std::function<int(std::string_view channel, std::string_view message)> on_publish;
-  // Called for each channel of PUBSUB NUMSUB; answers how many subscribe to it.
+  // Called for each channel of PUBSUB NUMSUB; answers how many subscribe to it, or -1: that is not permitted.
   std::function<int(std::string_view channel)> on_numsub;
 
   // Failures that last until they are taken back.
