@@ -100,6 +100,8 @@ void Presence::on_connected() {
   const Nanos now = instance_.runtime->now();
   if (next_at_ == kNever) next_at_ = now + std::min(instance_.options.zombie_interval, kFirst);
   if (std::exchange(was_missed_, false)) next_at_ = now;
+  // What kept us away may have kept others away, who hold and come back a moment later.
+  declines_until_ = now + kSilentIntervals * instance_.options.zombie_interval;
   schedule();
 }
 
@@ -156,6 +158,7 @@ void Presence::answered(const Reply &reply, bool confirms) {
 
 void Presence::failed(const Failure &failure, bool confirms) {
   is_under_way_ = false;
+  was_missed_ = true;
   if (confirms) state_ = State::Watching;
   if (failure.status == Status::CLOSED) return;
   note_failure(failure.status);
@@ -182,7 +185,7 @@ void Presence::flushed(Status status, const std::vector<std::string> &dead) {
   if (status != Status::OK) {
     // Somebody else may be able to: one without the right to search never is.
     note_failure(status);
-    declines_until_ = instance_.runtime->now() + 4 * turn();
+    declines_until_ = instance_.runtime->now() + kSilentIntervals * turn();
     next_at_ = instance_.runtime->now();
     return schedule();
   }

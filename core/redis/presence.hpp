@@ -26,8 +26,9 @@ class Instance;
 
 class Presence final : private Timer {
  public:
-  // Of its own intervals, after which an instance counts as silent. With the default of 10 s that is longer than any
-  // lease under renewal lasts without its holder: those end by time, never by a flush.
+  // Of its own intervals, after which an instance counts as silent; and for which who has just connected flushes
+  // nobody. With the default of 10 s that is longer than a lease of TTL_AUTO lasts without its holder: that one ends
+  // by time, never by a flush.
   static constexpr int64_t kSilentIntervals = 4;
   static constexpr int64_t kIntervalMostMs = 3'600'000;
 
@@ -65,7 +66,7 @@ class Presence final : private Timer {
   State state_ = State::Watching;
   Nanos next_at_ = kNever;        // the next sign of life; kNever: none was due yet
   Nanos look_again_at_ = kNever;  // in Waiting
-  Nanos declines_until_ = 0;      // the turn: a flush has failed
+  Nanos declines_until_ = 0;      // the turn: it has connected just now, or a flush has failed
   bool is_under_way_ = false;     // a call
   bool was_missed_ = false;       // a sign of life, for want of a connection
   bool is_listed_ = false;
