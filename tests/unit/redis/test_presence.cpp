@@ -1,72 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Who says that he lives, who is found dead, and who flushes what the dead left behind, in a world whose time is moved
-// by hand. The interval is 10 s throughout: silent counts from 40 s on, and alive_ms is 3 s.
-#include "redis/presence.hpp"
-
-#include "redis/clearing.hpp"
-#include "redis/scanning.hpp"
-#include "stage.hpp"
+// by hand.
+#include "lives.hpp"
 
 using namespace unit;
-using liblock::Ask;
-using liblock::InstanceInfo;
-
-namespace {
-
-constexpr char kList[] = "ll1:n:{liblock:}";
-constexpr char kTurn[] = "ll1:t:{liblock:}";
-
-liblock::InstanceOptions with_interval(int64_t interval_ms = 10'000) {
-  liblock::InstanceOptions options;
-  if (interval_ms > 0) options.zombie_interval = liblock::nanos_from_ms(interval_ms);
-  return options;
-}
-
-struct Question final : public Ask {
-  void ended() override { ++ends; }
-  int ends = 0;
-};
-
-struct Scene : Stage {
-  explicit Scene(uint64_t seed = 1) : Stage(seed, with_interval()) {}
-  // For an hour, and never renewed: what nobody takes away outlives every test.
-  Wanted &hold(Process &by, const std::string &key) {
-    return by.take(key, waiting_ms(10'000, 3'600'000, false));
-  }
-  size_t listed() { return static_cast<size_t>(node.ask({"ZCARD", kList}).integer); }
-  std::string whose_turn() { return node.ask({"GET", kTurn}).text; }
-  static liblock_zombies_status status(const Process &of) {
-    liblock_zombies_status status{};
-    const_cast<Process &>(of).instance().presence.status(status);
-    return status;
-  }
-  void forge(int many, const std::string &name = "x") {
-    const auto time = node.ask({"TIME"});
-    const int64_t long_ago_us = std::stoll(time.items.at(0).text) * 1'000'000 - 60'000'000;
-    for (int n = 0; n < many; ++n)
-      node.ask({"ZADD", kList, std::to_string(long_ago_us + n), name + std::to_string(n) + "@far|10000"});
-  }
-  std::vector<InstanceInfo> list(Process &by, bool zombies_only) {
-    std::vector<InstanceInfo> all;
-    for (liblock::ListPosition position; !position.at_end;) {
-      Question question;
-      question.what = Ask::What::ListInstances;
-      question.flag = zombies_only;
-      question.position = position;
-      run_once(by.host(), [&] { by.instance().asking.start(question); });
-      EXPECT(world.run_until([&] { return question.ends == 1; }, 20'000));
-      EXPECT(question.status == Status::OK && question.instances.size() <= 100);
-      all.insert(all.end(), question.instances.begin(), question.instances.end());
-      position = question.position;
-    }
-    return all;
-  }
-};
-
-}  // namespace
 
 UNIT_TEST(an_instance_says_that_it_lives_once_per_interval_and_nothing_is_searched) {
-  Scene s;
+  Lives s;
   s.hold(s.a, "k");
   s.world.run_ms(900);
   EXPECT(s.listed() == 0);  // who comes and goes costs nothing more
@@ -82,7 +22,7 @@ UNIT_TEST(an_instance_says_that_it_lives_once_per_interval_and_nothing_is_search
 }
 
 UNIT_TEST(what_a_killed_process_held_is_free_soon_after_it_counts_as_silent) {
-  Scene s;
+  Lives s;
   Wanted &live = s.hold(s.b, "live");
   s.hold(s.a, "left");
   s.hold(s.a, "behind");
@@ -102,7 +42,7 @@ UNIT_TEST(what_a_killed_process_held_is_free_soon_after_it_counts_as_silent) {
 }
 
 UNIT_TEST(a_flush_is_told_with_the_number_of_its_locks) {
-  Scene s;
+  Lives s;
   std::vector<liblock_event> told;
   s.hold(s.b, "live");
   s.b.instance().events.instruments()->events().listen(
@@ -119,7 +59,7 @@ UNIT_TEST(a_flush_is_told_with_the_number_of_its_locks) {
 }
 
 UNIT_TEST(waiters_of_the_dead_leave_the_queue) {
-  Scene s;
+  Lives s;
   s.hold(s.b, "k");
   s.forge(1);
   const auto time = s.node.ask({"TIME"});
@@ -132,7 +72,7 @@ UNIT_TEST(waiters_of_the_dead_leave_the_queue) {
 }
 
 UNIT_TEST(a_stopped_process_is_silent_and_is_not_flushed_while_it_is_connected) {
-  Scene s;
+  Lives s;
   s.hold(s.b, "live");
   Wanted &kept = s.hold(s.a, "kept");
   s.world.run_ms(2'000);
@@ -148,7 +88,7 @@ UNIT_TEST(a_stopped_process_is_silent_and_is_not_flushed_while_it_is_connected) 
 }
 
 UNIT_TEST(who_comes_back_within_alive_ms_keeps_what_it_holds) {
-  Scene s;
+  Lives s;
   s.hold(s.b, "live");
   Wanted &kept = s.hold(s.a, "kept");
   s.world.run_ms(2'000);
@@ -162,7 +102,7 @@ UNIT_TEST(who_comes_back_within_alive_ms_keeps_what_it_holds) {
 }
 
 UNIT_TEST(of_all_who_hear_of_the_dead_one_flushes_them) {
-  Scene s;
+  Lives s;
   std::vector<std::unique_ptr<Process>> more;
   for (int n = 0; n < 8; ++n)
     more.push_back(std::make_unique<Process>(s.world, "p" + std::to_string(n), s.node, with_interval()));
@@ -178,7 +118,7 @@ UNIT_TEST(of_all_who_hear_of_the_dead_one_flushes_them) {
 }
 
 UNIT_TEST(a_turn_whose_taker_dies_passes_on) {
-  Scene s;
+  Lives s;
   Process c(s.world, "c", s.node, with_interval());
   s.hold(s.b, "of b");
   s.hold(c, "of c");
@@ -196,7 +136,7 @@ UNIT_TEST(a_turn_whose_taker_dies_passes_on) {
 }
 
 UNIT_TEST(who_says_nothing_is_flushed_by_nobody_and_flushes_nobody) {
-  Scene s;
+  Lives s;
   Process quiet(s.world, "quiet", s.node, with_interval(-1));
   s.hold(quiet, "quiet");
   s.hold(s.b, "live");
@@ -216,7 +156,7 @@ UNIT_TEST(who_says_nothing_is_flushed_by_nobody_and_flushes_nobody) {
 }
 
 UNIT_TEST(a_context_that_closes_goes_from_the_list_whether_it_leaves_its_locks_or_not) {
-  Scene s;
+  Lives s;
   s.hold(s.b, "live");
   s.hold(s.a, "left");
   s.world.run_ms(2'000);
@@ -233,7 +173,7 @@ UNIT_TEST(a_context_that_closes_goes_from_the_list_whether_it_leaves_its_locks_o
 
 UNIT_TEST(a_context_closes_while_it_waits_for_the_dead_to_come_back_and_while_it_flushes) {
   for (const bool flushing : {false, true}) {
-    Scene s;
+    Lives s;
     for (int n = 0; n < 3'000; ++n) s.node.ask({"SET", "liblock:foreign" + std::to_string(n), "v"});
     s.hold(s.b, "live");
     s.forge(1);
@@ -245,7 +185,7 @@ UNIT_TEST(a_context_closes_while_it_waits_for_the_dead_to_come_back_and_while_it
 }
 
 UNIT_TEST(many_dead_are_flushed_in_bounded_portions) {
-  Scene s;
+  Lives s;
   s.hold(s.b, "live");
   s.forge(1'000);
   for (int n = 0; n < 1'000; n += 10)
@@ -257,7 +197,7 @@ UNIT_TEST(many_dead_are_flushed_in_bounded_portions) {
 }
 
 UNIT_TEST(those_who_are_stopped_do_not_hide_the_dead_behind_them) {
-  Scene s;
+  Lives s;
   s.hold(s.b, "live");
   s.forge(600, "stopped");
   s.forge(1, "y");
@@ -271,17 +211,19 @@ UNIT_TEST(those_who_are_stopped_do_not_hide_the_dead_behind_them) {
 }
 
 UNIT_TEST(where_the_server_does_not_tell_who_listens_nobody_is_dead_and_old_entries_go) {
-  Scene s;
+  Lives s;
   s.hold(s.b, "live");
   s.forge(3);
-  s.node.ask({"ZADD", kList, "1600000000000000", "old@far|10000"});
+  const int64_t hour_us = 3'600'000'000;
+  s.node.ask({"ZADD", kList, std::to_string(s.now_us() - 25 * hour_us), "old@far|10000"});
+  s.node.ask({"ZADD", kList, std::to_string(s.now_us() - 23 * hour_us), "newer@far|10000"});
   s.node.server().on_numsub = [](std::string_view) { return -1; };
   s.world.run_ms(60'000);
-  EXPECT(s.status(s.b).flushes == 0 && s.listed() == 4);  // b, and the three of a minute ago
+  EXPECT(s.status(s.b).flushes == 0 && s.listed() == 5);  // b, and those of less than a day ago
 }
 
 UNIT_TEST(a_server_that_fails_is_noted_and_asked_again) {
-  Scene s;
+  Lives s;
   s.hold(s.b, "live");
   s.node.ask({"SET", kList, "no list"});
   s.world.run_ms(15'000);
@@ -293,7 +235,7 @@ UNIT_TEST(a_server_that_fails_is_noted_and_asked_again) {
 }
 
 UNIT_TEST(who_fails_to_flush_gives_the_turn_to_others) {
-  Scene s;
+  Lives s;
   s.hold(s.b, "live");
   s.forge(1);
   s.node.ask({"SET", "liblock:k", "ll1|" + std::string(32, 'f') + "|00000000|77|o|x0@far|v"});
@@ -315,7 +257,7 @@ UNIT_TEST(who_fails_to_flush_gives_the_turn_to_others) {
 }
 
 UNIT_TEST(who_has_just_connected_gives_others_the_time_to_come_back) {
-  Scene s;
+  Lives s;
   s.forge(1);
   s.hold(s.b, "live");
   s.world.run_ms(39'000);
@@ -327,8 +269,71 @@ UNIT_TEST(who_has_just_connected_gives_others_the_time_to_come_back) {
   EXPECT(s.status(s.b).flushes == 1);
 }
 
+UNIT_TEST(who_dies_while_another_is_looked_at_again_is_looked_at_twice_as_well) {
+  Lives s;
+  s.hold(s.b, "live");
+  s.world.run_ms(45'000);
+  s.forge(1, "x");
+  EXPECT(s.world.run_until([&] { return s.whose_turn() == "b"; }, 20'000));
+  s.forge(1, "y");
+  EXPECT(s.world.run_until([&] { return s.status(s.b).flushes == 1; }, 20'000));
+  EXPECT(s.status(s.b).instances == 1);
+  s.world.run_ms(20'000);
+  EXPECT(s.status(s.b).flushes == 2 && s.status(s.b).instances == 2);
+}
+
+UNIT_TEST(who_was_flushed_and_came_back_is_flushed_again) {
+  Lives s;
+  s.hold(s.b, "live");
+  s.world.run_ms(45'000);
+  for (uint64_t round = 1; round <= 3; ++round) {
+    s.forge(1);
+    s.node.ask({"SET", "liblock:k", "ll1|" + std::string(32, 'f') + "|00000000|77|o|x0@far|v"});
+    s.world.run_ms(20'000);
+    EXPECT(s.status(s.b).flushes == round && s.status(s.b).locks == round && s.is_free("k"));
+  }
+}
+
+UNIT_TEST(a_server_that_goes_while_the_dead_are_looked_at_again_only_delays_that) {
+  Lives s;
+  s.hold(s.b, "live");
+  s.world.run_ms(45'000);
+  s.forge(1);
+  EXPECT(s.world.run_until([&] { return s.whose_turn() == "b"; }, 20'000));
+  s.node.stop(Node::Data::Kept);
+  s.world.run_ms(10'000);
+  s.node.start();
+  EXPECT(s.status(s.b).flushes == 0);
+  s.world.run_ms(80'000);
+  EXPECT(s.status(s.b).flushes == 1 && s.listed() == 1);
+}
+
+UNIT_TEST(a_sign_of_life_without_an_answer_is_given_again_on_the_next_connection) {
+  Lives s;
+  s.hold(s.b, "live");
+  s.world.run_ms(2'000);
+  EXPECT(s.status(s.b).runs == 1);
+  s.node.freeze();
+  s.world.run_ms(12'000);
+  s.node.thaw();
+  EXPECT(s.world.run_until([&] { return s.status(s.b).runs >= 2; }, 2'500));
+  EXPECT(s.status(s.b).last_failure == LIBLOCK_CONNECT);
+}
+
+UNIT_TEST(the_end_of_a_flush_takes_nobody_off_the_list_who_lives_and_no_turn_of_another) {
+  Lives s;
+  const std::string body(liblock::scripts::presence.body);
+  s.forge(1, "dead");
+  s.node.ask({"ZADD", kList, std::to_string(s.now_us() + 30'000'000), "back@far|10000"});
+  s.node.ask({"SET", kTurn, "another"});
+  const auto answer = s.node.ask({"EVAL", body, "2", kList, kTurn, "me|10000", "40000000", "1000", "0", "256",
+                                  "dead0@far|10000", "back@far|10000"});
+  EXPECT(answer.items.size() == 3 && answer.items[1].is(0) && s.whose_turn() == "another");
+  EXPECT(s.listed() == 2 && !s.node.ask({"ZSCORE", kList, "back@far|10000"}).text.empty());
+}
+
 UNIT_TEST(after_an_outage_the_next_connection_says_at_once_that_it_lives) {
-  Scene s;
+  Lives s;
   s.hold(s.b, "live");
   s.world.run_ms(5'000);
   s.node.stop(Node::Data::Kept);
@@ -337,85 +342,6 @@ UNIT_TEST(after_an_outage_the_next_connection_says_at_once_that_it_lives) {
   const uint64_t runs = s.status(s.b).runs;
   s.world.run_ms(2'500);
   EXPECT(s.status(s.b).runs == runs + 1);
-}
-
-UNIT_TEST(a_list_of_instances_comes_in_pages_and_tells_zombies_from_the_rest) {
-  Scene s;
-  s.hold(s.b, "live");
-  s.hold(s.a, "other");
-  s.world.run_ms(2'000);
-  s.forge(250);
-  s.node.ask({"ZADD", kList, "5", "no bar"});
-  s.node.ask({"ZADD", kList, "6", "odd@far|x"});
-  for (int n = 0; n < 150; ++n) s.node.ask({"ZADD", kList, "7", "same" + std::to_string(n) + "@far|10000"});
-  const std::vector<InstanceInfo> all = s.list(s.b, false);
-  EXPECT(all.size() == 402);
-  EXPECT(s.list(s.b, true).size() == 400);
-  EXPECT(all[150].id == "x0@far" && all[150].is_zombie && all[150].listens == 0 && !all[150].is_self);
-  EXPECT(all[150].silent_ms >= 60'000 && all[150].interval_ms == 10'000);
-  size_t self = 0;
-  for (const InstanceInfo &info : all) {
-    self += info.is_self;
-    if (info.id != "b") continue;
-    EXPECT(info.is_self && !info.is_zombie && info.listens == 1 && info.silent_ms <= 1'500);
-  }
-  EXPECT(self == 1);
-}
-
-UNIT_TEST(clearing_the_dead_by_hand_takes_them_off_the_list) {
-  Scene s;
-  s.hold(s.b, "live");
-  s.world.run_ms(2'000);
-  s.forge(250);
-  Question question;
-  question.what = Ask::What::Clear;
-  question.number = static_cast<uint64_t>(liblock::Engine::Whom::Dead);
-  question.dead_after = liblock::nanos_from_ms(86'400'000);
-  run_once(s.b.host(), [&] { s.b.instance().asking.start(question); });
-  EXPECT(s.world.run_until([&] { return question.ends == 1; }, 20'000));
-  EXPECT(question.status == Status::OK && question.tally.instances == 250 && s.listed() == 1);
-}
-
-UNIT_TEST(lists_show_zombies_only_where_that_is_asked_for) {
-  Scene s;
-  s.hold(s.b, "live");
-  s.world.run_ms(5'000);
-  const std::string since = std::to_string(1'700'000'000'000'000);
-  const auto record = [&](const std::string &instance) {
-    return "ll1|" + std::string(32, 'f') + "|00000000|77|o|" + instance + "|@1600000000000000,0|v";
-  };
-  const auto queue = [&](const std::string &key, const std::string &instance) {
-    s.node.ask({"ZADD", "ll1:q:{liblock:" + key + "}", "1", std::string(32, 'a')});
-    s.node.ask({"HSET", "ll1:e:{liblock:" + key + "}", std::string(32, 'a'),
-                "1|1600000000000000|3000|0|0|" + instance + "|o|1|0|"});
-  };
-  for (int n = 0; n < 100; ++n) s.node.ask({"SET", "liblock:l" + std::to_string(n), record("b")});
-  for (int n = 0; n < 70; ++n) s.node.ask({"SET", "liblock:z" + std::to_string(n), record("x@far")});
-  queue("l5", "x@far");  // a dead one behind a living one
-  queue("l6", "b");
-  queue("z7", "b");
-  queue("q8", "x@far");
-  s.node.ask({"ZADD", "ll1:w:{liblock:w9}", "1600000000000000", "x@far"});
-  const auto list = [&](Ask::Which which) {
-    std::vector<std::string> keys;
-    for (liblock::ListPosition position; !position.at_end;) {
-      Question question;
-      question.what = Ask::What::List;
-      question.which = which;
-      question.flag = true;
-      question.position = std::move(position);
-      run_once(s.b.host(), [&] { s.b.instance().asking.start(question); });
-      EXPECT(s.world.run_until([&] { return question.ends == 1; }, 20'000));
-      EXPECT(question.status == Status::OK);
-      for (const auto &info : question.infos) keys.push_back(info->key);
-      position = std::move(question.position);
-    }
-    std::sort(keys.begin(), keys.end());
-    return keys;
-  };
-  EXPECT(list(Ask::Which::Locks).size() == 70);
-  EXPECT((list(Ask::Which::Queues) == std::vector<std::string>{"l5", "q8", "w9"}));
-  EXPECT(list(Ask::Which::Keys).size() == 73);
 }
 
 UNIT_MAIN("presence",
@@ -436,7 +362,9 @@ UNIT_MAIN("presence",
           cmocka_unit_test(a_server_that_fails_is_noted_and_asked_again),
           cmocka_unit_test(who_fails_to_flush_gives_the_turn_to_others),
           cmocka_unit_test(who_has_just_connected_gives_others_the_time_to_come_back),
-          cmocka_unit_test(after_an_outage_the_next_connection_says_at_once_that_it_lives),
-          cmocka_unit_test(a_list_of_instances_comes_in_pages_and_tells_zombies_from_the_rest),
-          cmocka_unit_test(clearing_the_dead_by_hand_takes_them_off_the_list),
-          cmocka_unit_test(lists_show_zombies_only_where_that_is_asked_for))
+          cmocka_unit_test(who_dies_while_another_is_looked_at_again_is_looked_at_twice_as_well),
+          cmocka_unit_test(who_was_flushed_and_came_back_is_flushed_again),
+          cmocka_unit_test(a_server_that_goes_while_the_dead_are_looked_at_again_only_delays_that),
+          cmocka_unit_test(a_sign_of_life_without_an_answer_is_given_again_on_the_next_connection),
+          cmocka_unit_test(the_end_of_a_flush_takes_nobody_off_the_list_who_lives_and_no_turn_of_another),
+          cmocka_unit_test(after_an_outage_the_next_connection_says_at_once_that_it_lives))
