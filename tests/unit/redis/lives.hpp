@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A server and two instances that say every 10 s that they live: silent counts from 40 s on, and alive_ms is 3 s. Others
-// are put on the list by hand.
+// A server and two instances that say every 10 s that they live: silent counts from 40 s on, and alive_ms is 3 s.
+// Others are put on the list by hand.
 #pragma once
 
 #include "redis/presence.hpp"

@@ -45,6 +45,8 @@ RandomRun::RandomRun(uint64_t seed) : world_(seed), swarm_(world_.random), node_
     options.connection.connect_timeout = (100 + roll(900)) * kMillisecond;
     options.first_lease = (300 + roll(2'700)) * kMillisecond;
     options.alive = (300 + roll(2'700)) * kMillisecond;
+    // Three of them are longer than any lease here: with less, a flush ends leases early (docs/safety.md).
+    options.zombie_interval = 7'000 * kMillisecond;
     processes_.push_back(std::make_unique<Process>(world_, "p" + std::to_string(i), node_, options));
     if (swarm_.rates) processes_.back()->host().set_rate(roll(9'000) - 4'500);
     for (const char *name : {"first", "second"}) owners_.push_back(processes_.back()->owner(name));
