@@ -4,6 +4,18 @@
 
 namespace liblock_test {
 
+// Instances by when they count as silent: times of this century in us, exact in both directions.
+constexpr char kInstances[] =
+    "local now = 1700000000123456\n"
+    "for i, member in ipairs(ARGV) do redis.call('ZADD', 'z1', string.format('%.0f', now + i), member) "
+    "end\n"
+    "local page = redis.call('ZRANGE', 'z1', '-inf', string.format('%.0f', now + 2), 'BYSCORE', 'LIMIT', "
+    "0, 3,\n"
+    "'WITHSCORES')\n"
+    "return {#page, page, redis.call('ZSCORE', 'z1', ARGV[1] or 'a'), redis.call('ZRANGE', 'z1', page[2] "
+    "or 0,\n"
+    "'+inf', 'BYSCORE', 'LIMIT', 1, 2), redis.pcall('PUBSUB', 'NUMSUB', 'none')}";
+
 const std::vector<std::string> &trace_scripts() {
   static const std::vector<std::string> kScripts = {
       // Conversions of what is returned.
@@ -54,16 +66,7 @@ const std::vector<std::string> &trace_scripts() {
       "for i = 1, #all, 2 do out[#out + 1] = all[i] .. '=' .. all[i + 1] end return table.concat(out, ',')",
       "for i, member in ipairs(ARGV) do redis.call('ZADD', 'z1', i * 1.5, member) end\n"
       "return redis.call('ZRANGE', 'z1', 0, -1, 'WITHSCORES')",
-      // Instances by when they count as silent: times of this century in us, exact in both directions.
-      "local now = 1700000000123456\n"
-      "for i, member in ipairs(ARGV) do redis.call('ZADD', 'z1', string.format('%.0f', now + i), member) "
-      "end\n"
-      "local page = redis.call('ZRANGE', 'z1', '-inf', string.format('%.0f', now + 2), 'BYSCORE', 'LIMIT', "
-      "0, 3,\n"
-      "'WITHSCORES')\n"
-      "return {#page, page, redis.call('ZSCORE', 'z1', ARGV[1] or 'a'), redis.call('ZRANGE', 'z1', page[2] "
-      "or 0,\n"
-      "'+inf', 'BYSCORE', 'LIMIT', 1, 2), redis.pcall('PUBSUB', 'NUMSUB', 'none')}",
+      kInstances,
       // The libraries.
       "return {math.random(1000), tostring(math.random()), math.random(5, 9), math.floor(2.7), math.max(1, "
       "3)}",
