@@ -140,6 +140,7 @@ Status Context::open_server(const char *url, const liblock_context_options *opti
   watch_forks();
   instance.prefix = read.table.prefix;
   instance.alive = nanos_from_ms(read.server.alive_ms);
+  instance.foreign_gap_ms = read.server.foreign_gap_ms;
   instance.deadlock_delay =
       read.table.deadlock_detection ? nanos_from_ms(read.table.deadlock_delay_ms) : kNever;
   instance.locks_max = static_cast<size_t>(read.table.locks_max);

@@ -179,6 +179,7 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
     if (is_traced) trace_step(waiter, LIBLOCK_ENTRY_ATTEMPT_FREE, 0, deferred);
     if (!take_all(record, waiter, deferred)) failed = Status::LIMIT;
   } else if (failed == Status::OK && params.tries_once()) {
+    waiter.grant.busy_key = busy;
     const KeyRef &ref = record.refs[busy];
     if (is_traced) trace_busy(waiter, shards_[ref.shard], ref.index, deferred);
     failed = Status::BUSY;
@@ -205,6 +206,7 @@ Status LockTable::queue_for(Record &record, uint32_t busy, Waiter &waiter, Defer
   uint32_t index = shard.find(ref.hash, ref.key);
   if (index == kNoEntry) index = shard.insert(ref.hash, ref.key);  // free, but the global lock shuts it
   waiter.wanted = &ref;
+  waiter.grant.busy_key = busy;
   ref.index = index;
   const Status queued = enqueue(waiter, shard, index, deferred);
   if (queued != Status::OK) {

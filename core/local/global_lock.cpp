@@ -118,7 +118,8 @@ void LockTable::attempt_global(Waiter &waiter, Deferred &deferred) {
   waiter.first_wait_at = waiter.enqueued_at = clock_.now();
   waiter.wait_began_at.store(waiter.enqueued_at);
   waiter.waits_begun.store(1);
-  waiter.grant.queue_position = idle ? 0 : 1 + static_cast<int64_t>(global_.queue.waiting());
+  const size_t ahead = (global_.pending != nullptr ? 1 : 0) + global_.queue.waiting();
+  waiter.grant.queue_position = static_cast<int64_t>(ahead);
   waiter.grant.queue_length = waiter.grant.queue_position + 1;
   waiter.record->queued = &waiter;
   waiter.where.store(Waiter::kGlobalQueue);

@@ -56,7 +56,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   // True: the wait will end with this status unless something else ended it before.
   bool ask_to_end(Waiter &waiter, Status status);
   Status wait_watching(Waiter::Kind kind, Bytes key, Handle watched, LocalOwner &owner, Nanos wait);
-  Nanos due(LocalRequest &request, Nanos now);
+  // Of who waits, or acts for it.
+  Nanos tend(Waiter &waiter, Nanos now);
   void drive(LocalRequest &request);
 
   // leases.cpp
@@ -220,9 +221,11 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   bool was_handed_one_of_several(const Waiter &waiter) const;
   bool spin_as_head(Waiter &waiter);
   void plan(Waiter &waiter, Nanos began_at);
-  Nanos tend(Waiter &waiter, Nanos now, Deferred &deferred);
+  Nanos act_for(Waiter &waiter, Nanos now, Deferred &deferred);
   void after_leaving(Shard &shard, uint32_t index, Deferred &deferred);
   Nanos tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferred &deferred);
+  bool place_of(const Waiter &waiter, size_t &position, size_t &length);
+  Nanos tell_place(Waiter &waiter, Nanos now);
   Nanos tend_deadlock(Waiter &waiter, Nanos now);
   Status begin_watching_key(Waiter &waiter, Bytes key);
   Status begin_watching_lock(Waiter &waiter);

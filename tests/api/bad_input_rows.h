@@ -28,6 +28,8 @@ ROW(open_with_too_many_waiters, INVALID_ARGUMENT, OPEN_WITH(waiters_max, 1677721
 ROW(open_with_negative_requests, INVALID_ARGUMENT, OPEN_WITH(requests_max, -1))
 ROW(open_with_an_unknown_on_close, INVALID_ARGUMENT, OPEN_WITH(on_close, 2))
 ROW(open_with_a_negative_on_close, INVALID_ARGUMENT, OPEN_WITH(on_close, -1))
+ROW(open_with_a_foreign_gap_of_minus_2, INVALID_ARGUMENT, OPEN_WITH(foreign_gap_ms, -2))
+ROW(open_with_a_foreign_gap_of_600001, INVALID_ARGUMENT, OPEN_WITH(foreign_gap_ms, 600001))
 ROW(open_with_a_prefix_too_long, INVALID_ARGUMENT,
     liblock_open("local:",
                  (e->context_options = context_options(), e->context_options.prefix = e->large,
@@ -90,6 +92,9 @@ ROW(a_priority_too_high, INVALID_ARGUMENT, ACQUIRE_WITH(priority, 1000001))
 ROW(a_priority_too_low, INVALID_ARGUMENT, ACQUIRE_WITH(priority, -1000001))
 ROW(an_age_step_of_0, INVALID_ARGUMENT, ACQUIRE_WITH(age_step_ms, 0))
 ROW(a_queue_ttl_of_minus_2, INVALID_ARGUMENT, ACQUIRE_WITH(queue_ttl_ms, -2))
+ROW(a_busy_info_of_2, INVALID_ARGUMENT, ACQUIRE_WITH(busy_info, 2))
+ROW(a_busy_info_of_minus_1, INVALID_ARGUMENT, ACQUIRE_WITH(busy_info, -1))
+ROW(a_reserved_word_of_1, INVALID_ARGUMENT, ACQUIRE_WITH(reserved, 1))
 ROW(another_mode, UNSUPPORTED, ACQUIRE_WITH(mode, 1))
 ROW(a_negative_mode, UNSUPPORTED, ACQUIRE_WITH(mode, -1))
 ROW(an_unknown_on_conflict, INVALID_ARGUMENT, ACQUIRE_WITH(on_conflict, 4))
