@@ -20,6 +20,9 @@ class CompletionSink {
   virtual ~CompletionSink() = default;
   // A notice that finds the queue full is dropped and counted there; false says so.
   virtual bool put_notice(const liblock_completion &completion) = 0;
+  // The lock's handle goes, and gives the unused part of an extension back to the others of its hold; left: what their
+  // lease is now. Under locks, too.
+  virtual void given_back(Nanos /*left*/) noexcept {}
 };
 
 class Runtime;
