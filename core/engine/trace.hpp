@@ -63,16 +63,21 @@ class Trace final : public CompletionSink, public std::enable_shared_from_this<T
   Trace(std::shared_ptr<Instruments> instruments, const Beginning &beginning, const Wants &wants);
   ~Trace() override;
 
-  // Of an engine. None throws.
+  // Of an engine, as given_back(). None throws.
   bool logs_attempts() const { return wants_.attempts; }
   void attempt(int32_t entry, const Sight &sight = {}) noexcept;  // LIBLOCK_ENTRY_ATTEMPT_…
+  void busy(Bytes key) noexcept;  // of several keys the one that is in the way, or waited for
   void requeued(const Sight &sight) noexcept;
   void handed_off(const Sight &sight) noexcept;      // key, length, token
   void deadlock_found(const Sight &sight) noexcept;  // count: owners of the cycle
   // With no lock held: what was told is on its way.
   void flush() noexcept;
+  // trace: that of the parameters, or nullptr; as in those below.
+  static void tell_busy(Trace *trace, Bytes key) noexcept {
+    if (trace != nullptr) trace->busy(key);
+  }
 
-  // The same for an engine that holds no lock when it tells; trace is that of the parameters, or nullptr.
+  // The same for an engine that holds no lock when it tells.
   static void tell_attempt(Trace *trace, int32_t entry, const Sight &sight = {}) noexcept;
   static void tell_requeued(Trace *trace, const Sight &sight) noexcept;
   static void tell_handed_off(Trace *trace, const Sight &sight) noexcept;
@@ -86,6 +91,7 @@ class Trace final : public CompletionSink, public std::enable_shared_from_this<T
   // By its holder; LOST: the release found it lost.
   void released(Status status, Nanos elapsed) noexcept;
   bool put_notice(const liblock_completion &completion) override;
+  void given_back(Nanos left) noexcept override;
   const Owner *owner() const { return owner_; }  // only compared
 
   // Of a Deferred: true when it has to be linked by the caller, who then has it alone.
@@ -99,6 +105,7 @@ class Trace final : public CompletionSink, public std::enable_shared_from_this<T
 
   std::unique_ptr<Told> told(int32_t kind, Status status = Status::OK);
   void emit(std::unique_ptr<Told> told);
+  void tell_extended(Nanos ttl, Nanos elapsed);
   void tell_end(int32_t entry, int32_t kind, Status status, Nanos elapsed);
   void log(int32_t entry, const Sight &sight = {});
   void write(const Later &later);
@@ -122,7 +129,9 @@ class Trace final : public CompletionSink, public std::enable_shared_from_this<T
   SpinLock mutex_;
   State state_ = State::Asking;  // guarded by mutex_
   bool lost_early_ = false;      // the same: lost before the context knew of the grant
-  Later *later_ = nullptr;       // the same: entries that nobody could write yet
+  Nanos given_back_ = -1;   // the same: what the lease was set back to when the handle went; -1: it was not
+  size_t busy_ = 0;         // the same: in keys_
+  Later *later_ = nullptr;  // the same: entries that nobody could write yet
   Later **later_tail_ = &later_;
   // Constant once it is Held.
   Handle lock_ = 0;

@@ -182,6 +182,7 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
     if (!take_all(record, waiter, deferred)) failed = Status::LIMIT;
   } else if (failed == Status::OK && params.tries_once()) {
     const KeyRef &ref = record.refs[busy];
+    Trace::tell_busy(params.trace, ref.key);
     if (is_traced) trace_busy(waiter, shards_[ref.shard], ref.index, deferred);
     failed = Status::BUSY;
   } else if (failed == Status::OK) {
@@ -208,6 +209,7 @@ Status LockTable::queue_for(Record &record, uint32_t busy, Waiter &waiter, Defer
   if (index == kNoEntry) index = shard.insert(ref.hash, ref.key);  // free, but the global lock shuts it
   waiter.wanted = &ref;
   ref.index = index;
+  Trace::tell_busy(waiter.params->trace, ref.key);
   const Status queued = enqueue(waiter, shard, index, deferred);
   if (queued != Status::OK) {
     drop_idle_entry(shard, index);

@@ -19,6 +19,13 @@ void Waiting::tell_beginning(const AcquireRequest &request) const {
   if (instance_.link.is_connected()) Trace::tell_attempt(request.params_.trace, LIBLOCK_ENTRY_ATTEMPT_READY);
 }
 
+void Waiting::tell_busy_key(const AcquireRequest &request, const Attempt &attempt, const Reply &reply) const {
+  if (request.params_.trace == nullptr) return;
+  Bytes key;
+  if (instance_.keyspace.key_of(attempt.lock_keys()[static_cast<size_t>(reply.at(2).integer - 1)], key))
+    request.params_.trace->busy(key);
+}
+
 // The entries of one attempt, in the order in which the script goes.
 void Waiting::tell_busy(const AcquireRequest &request, const std::string &lock_key,
                         const Reply &reply) const {

@@ -138,6 +138,7 @@ void Waiting::answered(AcquireRequest &request, Attempt &attempt, const Reply &r
 }
 
 void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply &reply) {
+  tell_busy_key(request, attempt, reply);
   if (request.params_.tries_once()) {
     forget_id(request);  // nothing of it is there
     return finish(request, Status::BUSY);

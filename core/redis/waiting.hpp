@@ -166,6 +166,7 @@ class Waiting {
   void search_deadlock(AcquireRequest &request);
   void tell_beginning(const AcquireRequest &request) const;
   void tell_busy(const AcquireRequest &request, const std::string &lock_key, const Reply &reply) const;
+  void tell_busy_key(const AcquireRequest &request, const Attempt &attempt, const Reply &reply) const;
   void tell_failed(const AcquireRequest &request, const Failure &failure) const;
   void tell_requeued(const AcquireRequest &request, const Reply &reply) const;
   void tell_granted(const AcquireRequest &request, uint64_t token, bool is_handed) const;
