@@ -247,6 +247,7 @@ static void check_given_back(void) {
         "and what it is set back to");
   check(liblock_release(mine, outer, NULL) == LIBLOCK_OK, "the outer lock is still held");
   liblock_owner_free(owner);
+  check(comes(LIBLOCK_EVENT_OWNER_CLOSED, &one), "its owner is closed behind everything else");
 }
 
 static void check_losses(void) {
@@ -360,7 +361,8 @@ static void check_adopted(void) {
   char secret_bytes[2048];
   size_t needed = 0;
   const liblock_lock lock = take(mine, "passed", NULL);
-  check(liblock_export(mine, lock, secret_bytes, sizeof secret_bytes, &needed) == LIBLOCK_OK,
+  check(comes(LIBLOCK_EVENT_OBTAINED, &one) && /* else it might come behind the next forget() */
+            liblock_export(mine, lock, secret_bytes, sizeof secret_bytes, &needed) == LIBLOCK_OK,
         "a lock is exported");
   const liblock_acquire_options options = tagged(6);
   liblock_lock adopted = 0;
