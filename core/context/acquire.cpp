@@ -7,6 +7,7 @@
 #include "context/context.hpp"
 #include "context/struct_size.hpp"
 #include "context/thread_owners.hpp"
+#include "engine/busy_key.hpp"
 #include "engine/progress.hpp"
 
 namespace liblock {
@@ -124,7 +125,7 @@ class ContextRequest final : public PendingCall, public Notice {
     void begin(Engine &engine, uint32_t busy) {
       try {
         const std::vector<Bytes> all(keys.begin(), keys.end());
-        keys = {busy_key(all, busy)};
+        keys = {std::string(busy_key(all, busy))};
         engine.start(*this);
       } catch (const std::bad_alloc &) {
         ended();  // without
@@ -285,7 +286,7 @@ Outcome Context::acquire(std::span<const Bytes> keys, const liblock_acquire_opti
 void Context::look_at_busy(std::span<const Bytes> keys, Outcome &outcome) {
   WaitedAsk question(Ask::What::Inspect);
   question.flag = true;
-  question.keys = {busy_key(keys, outcome.grant.busy_key)};
+  question.keys = {std::string(busy_key(keys, outcome.grant.busy_key))};
   Outcome ignored;
   if (ask(question, false, ignored) != Status::OK || question.infos.empty()) return;
   outcome.info = std::move(question.infos.front());

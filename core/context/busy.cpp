@@ -2,19 +2,9 @@
 // See busy.hpp.
 #include "context/busy.hpp"
 
-#include <algorithm>
-#include <vector>
-
 #include "redis/server_error.hpp"
 
 namespace liblock {
-
-std::string busy_key(std::span<const Bytes> keys, uint32_t number) {
-  std::vector<Bytes> sorted(keys.begin(), keys.end());
-  std::sort(sorted.begin(), sorted.end(), [](Bytes a, Bytes b) { return compare_bytes(a, b) < 0; });
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  return std::string(sorted.at(std::min<size_t>(number, sorted.size() - 1)));
-}
 
 std::string busy_message(const KeyInfo &info) {
   std::string text;

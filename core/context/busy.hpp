@@ -11,9 +11,6 @@ inline bool ended_as_busy(Status status) {
   return status == Status::BUSY || status == Status::TIMEOUT || status == Status::RETRIES_EXHAUSTED;
 }
 
-// The key that Grant::busy_key names.
-std::string busy_key(std::span<const Bytes> keys, uint32_t number);
-
 // One line for a person; empty: nothing is in the way any more.
 std::string busy_message(const KeyInfo &info);
 

@@ -20,6 +20,9 @@ class CompletionSink {
   virtual ~CompletionSink() = default;
   // A notice that finds the queue full is dropped and counted there; false says so.
   virtual bool put_notice(const liblock_completion &completion) = 0;
+  // The lock's handle goes, and gives the unused part of an extension back to the others of its hold; left: what their
+  // lease is now. Under locks, too.
+  virtual void given_back(Nanos /*left*/) noexcept {}
 };
 
 class Progress;
@@ -95,7 +98,8 @@ struct Grant {
   int64_t queue_length = -1;
   Nanos waited = 0;
   bool counted_as_waiting = false;  // in threads_waiting; who gets the grant takes it out again
-  uint32_t busy_key = 0;            // of the keys, sorted, each once: that it waited for, or found busy
+  static constexpr uint32_t kNoKey = UINT32_MAX;
+  uint32_t busy_key = kNoKey;  // of the keys, sorted, each once: the last that was in its way
 };
 
 }  // namespace liblock

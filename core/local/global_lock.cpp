@@ -179,7 +179,8 @@ void LockTable::grant_global(Waiter &waiter, Deferred &deferred) {
 
 void LockTable::hold_global_again(Waiter &waiter, Deferred &deferred) {
   if (waiter.params->on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND) {
-    global_.deadline.store(deadline_after(waiter.params->ttl));
+    waiter.record->left_before.front() = remaining(global_.deadline.load());
+    set_global_deadline(deadline_after(waiter.params->ttl));
     leases_used.store(true, std::memory_order_relaxed);
   }
   global_.handles.push_back(waiter.record);
@@ -258,7 +259,8 @@ Status LockTable::release_global(const Owner &instance, Handle h) {
     if (lost) {
       lose_global(EndReason::Expired, deferred);
     } else {
-      global_.handles.erase(found);
+      const auto above = static_cast<size_t>(global_.handles.end() - global_.handles.erase(found));
+      give_back_global_extension(*record, above);
       counters_.global_released.fetch_add(1);
       end_watches(global_.queue, Waiter::Kind::WatchLost, h, Status::NOT_HELD, deferred);
       if (global_.handles.empty()) free_global(deferred);

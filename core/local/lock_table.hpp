@@ -8,7 +8,7 @@
 //   global_lock.cpp  the lock that excludes all       deadlock.cpp  search over waits-for edges
 //   admin.cpp        taking away, closing owners      views.cpp     inspect, list, statistics
 //   tracing.cpp      what instrumentation is told
-//   by_value.cpp     changes without a handle
+//   by_value.cpp     changes without a handle         given_back.cpp what is left of a reentry's extension
 //
 // Lock order: LocalOwner::mutex < global_.mutex < Shard::mutex (ascending number) < leaves. No user code runs
 // under any.
@@ -188,8 +188,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   Availability availability(Shard &shard, uint32_t index, const LocalOwner &owner,
                             const AcquireParams &params, bool gated) const;
   bool take_all(Record &record, Waiter &waiter, Deferred &deferred);
-  void take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token, const AcquireParams &params,
-                Deferred &deferred);
+  void take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token, Deferred &deferred);
   void drop_ref(Shard &shard, KeyRef &ref, Deferred &deferred);
   Status queue_for(Record &record, uint32_t busy, Waiter &waiter, Deferred &deferred);
   bool has_credits(const Record &record, Shard &shard);
@@ -276,6 +275,14 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void arm_timers(Entry &entry, Nanos deadline);
   Nanos timer_due(const Record &record, Nanos deadline);
   Nanos tend_global_lease(Handle h, Nanos now);
+
+  // given_back.cpp
+  void extend_shared(Shard &shard, KeyRef &ref, Nanos deadline, Deferred &deferred);
+  void set_shared(Shard &shard, uint32_t index, Nanos deadline, Deferred &deferred);
+  static void forget_extensions(const Entry &entry);
+  void give_back_extension(Shard &shard, const KeyRef &gone, const KeyRef *older, Deferred &deferred);
+  void set_global_deadline(Nanos deadline);
+  void give_back_global_extension(Record &gone, size_t above);
 
   // admin.cpp
   enum class Waits : uint8_t { ForLocks, AlsoWatches };

@@ -212,7 +212,7 @@ enum {
   LIBLOCK_EVENT_MAY_EVICT = 5,                /* the server's maxmemory-policy can evict locks; told once */
   LIBLOCK_EVENT_OBTAINED = 6,                 /* a lock on one key, or the global lock, was granted or adopted */
   LIBLOCK_EVENT_REENTERED = 7,                /* granted as a further handle of the owner's own hold */
-  LIBLOCK_EVENT_EXTENDED = 8,                 /* the lease was set anew by liblock_extend or REENTER_EXTEND */
+  LIBLOCK_EVENT_EXTENDED = 8,                 /* the lease was set anew by liblock_extend or REENTER_EXTEND, or back */
   LIBLOCK_EVENT_HOLD_AND_RELEASE = 9,         /* given back by its holder: how long it took to get, and was held */
   LIBLOCK_EVENT_SERIES_OBTAINED = 10,         /* OBTAINED of a lock on several keys */
   LIBLOCK_EVENT_SERIES_HOLD_AND_RELEASE = 11, /* HOLD_AND_RELEASE of a lock on several keys */
@@ -243,7 +243,8 @@ typedef struct liblock_event {
   uint64_t tag;              /* event_tag of the acquire */
   int64_t at_us;             /* when it happened: wall clock, since 1970 */
   int64_t obtained_at_us;    /* when the lock was granted: wall clock, since 1970 */
-  liblock_bytes key;         /* of several the first that was given, or the one that it is about; without prefix */
+  liblock_bytes key;         /* of several the first that was given, or the one that it is about: handed over, or in
+                              * the way of an acquire that failed; without prefix */
   const liblock_bytes *keys; /* all that were given; NULL for the global lock and where there is no acquire */
   size_t key_count;
   liblock_bytes owner;      /* identity, as in listings */
@@ -433,7 +434,8 @@ enum { LIBLOCK_BACKOFF_FIXED = 0, LIBLOCK_BACKOFF_LINEAR = 1, LIBLOCK_BACKOFF_EX
 /* What an acquire of a key does that the same named owner holds already. */
 enum {
   LIBLOCK_ON_CONFLICT_REENTER = 0,        /* a further handle on the same hold and token (default) */
-  LIBLOCK_ON_CONFLICT_REENTER_EXTEND = 1, /* the same, and the lease is set anew by this acquire's ttl_ms */
+  LIBLOCK_ON_CONFLICT_REENTER_EXTEND = 1, /* the same, and the lease is set anew by this acquire's ttl_ms; with its
+                                           * release it goes back to what was left of it, unless set since */
   LIBLOCK_ON_CONFLICT_WAIT = 2,           /* waits, even for itself */
   LIBLOCK_ON_CONFLICT_FAIL = 3            /* ALREADY_HELD */
 };
