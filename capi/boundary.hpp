@@ -38,9 +38,9 @@ inline bool result_is_usable(const liblock_result *result) {
          (result->struct_size >= sizeof(liblock_result) && result->struct_size <= 65'536);
 }
 
-// Fills in a result; message: cause and cure, else the status' own text.
-void fill_result(liblock_result *result, const Outcome &outcome);
-inline liblock_status finish(liblock_result *result, const Outcome &outcome) {
+// Fills in a result, which takes the info over; message: cause and cure, else the status' own text.
+void fill_result(liblock_result *result, Outcome &outcome);
+inline liblock_status finish(liblock_result *result, Outcome &outcome) {
   if (result != nullptr) fill_result(result, outcome);
   return raw(outcome.status);
 }

@@ -4,7 +4,7 @@
 
 namespace liblock::capi {
 
-void fill_result(liblock_result *result, const Outcome &outcome) {
+void fill_result(liblock_result *result, Outcome &outcome) {
   const Grant &grant = outcome.grant;
   const bool ok = outcome.status == Status::OK;
   result->status = raw(outcome.status);
@@ -19,6 +19,8 @@ void fill_result(liblock_result *result, const Outcome &outcome) {
   result->votes = result->nodes = ok ? 1 : 0;
   result->replicas = ok ? grant.replicas : 0;
   result->reserved = 0;
+  result->info = nullptr;
+  if (outcome.info != nullptr) result->info = new (std::nothrow) liblock_info{std::move(outcome.info)};
   result->message[0] = '\0';
   if (ok) return;
   const std::string text = outcome.message.empty() ? status_text(result->status) : outcome.message;

@@ -3,9 +3,12 @@
 // reported.
 #include <algorithm>
 
+#include "context/busy.hpp"
 #include "context/context.hpp"
 #include "context/struct_size.hpp"
 #include "context/thread_owners.hpp"
+#include "engine/busy_key.hpp"
+#include "engine/progress.hpp"
 
 namespace liblock {
 
@@ -79,6 +82,11 @@ class ContextRequest final : public PendingCall, public Notice {
 
   liblock_request id = 0;
   const AcquireParams &params() const { return *params_; }
+  // What it asks for beyond a lock. Before it begins; throws std::bad_alloc.
+  void keep(std::shared_ptr<RequestProgress> progress, std::span<const Bytes> keys) {
+    progress_ = std::move(progress);
+    if (params_->busy_info && !keys.empty()) busy_look_ = std::make_unique<BusyLook>(*this, keys);
+  }
 
   void ended(const Grant &grant) override {
     Engine &engine = context_.engine();
@@ -89,22 +97,12 @@ class ContextRequest final : public PendingCall, public Notice {
     const Nanos ended_at = status_ == Status::OK ? engine.clock().coarse() : engine.clock().now();
     waited_ = std::max<Nanos>(0, ended_at - began_at_);
     grant_ = &grant;
-    if (completions_ == nullptr) {
-      runtime_.post(this);
-      return;
-    }
-    // It counts no longer when its end can be read.
-    const std::shared_ptr<Context> kept = context_.shared_from_this();
-    const std::shared_ptr<Completions> queue = completions_;
-    const liblock_completion end = completion();
-    delivered();
-    if (!queue->put_reserved(end) && end.status == LIBLOCK_OK) {
-      const Status released = kept->release(end.lock);  // nobody will ever read of it; this object is gone
-      static_cast<void>(released);
-    }
+    if (busy_look_ != nullptr && ended_as_busy(status_)) return busy_look_->begin(engine, grant.busy_key);
+    end();
   }
   void deliver() override {
     context_.requests().begin_delivery();
+    if (progress_ != nullptr) progress_->end();
     const liblock_completion end = completion();
     callback_(&end, user_data_);
   }
@@ -116,10 +114,51 @@ class ContextRequest final : public PendingCall, public Notice {
   }
 
  private:
+  // Who has the key that was busy: asked before the end is told.
+  class BusyLook final : public Ask {
+   public:
+    BusyLook(ContextRequest &request, std::span<const Bytes> given) : request_(request) {
+      what = What::Inspect;
+      flag = true;
+      keys.assign(given.begin(), given.end());
+    }
+    void begin(Engine &engine, uint32_t busy) {
+      try {
+        const std::vector<Bytes> all(keys.begin(), keys.end());
+        keys = {std::string(busy_key(all, busy))};
+        engine.start(*this);
+      } catch (const std::bad_alloc &) {
+        ended();  // without
+      }
+    }
+    void ended() override { request_.end(); }
+
+   private:
+    ContextRequest &request_;
+  };
+
+  void end() {
+    if (completions_ == nullptr) {
+      runtime_.post(this);
+      return;
+    }
+    // It counts no longer when its end can be read.
+    const std::shared_ptr<Context> kept = context_.shared_from_this();
+    const std::shared_ptr<Completions> queue = completions_;
+    const liblock_completion end = completion();
+    delivered();
+    if (queue->put_reserved(end)) return;
+    // Nobody will ever read of it; this object is gone.
+    delete end.info;
+    if (end.status == LIBLOCK_OK) {
+      const Status released = kept->release(end.lock);
+      static_cast<void>(released);
+    }
+  }
   ~ContextRequest() override {
     if (static_cast<const void *>(params_) == own_params_) params_->~AcquireParams();
   }
-  liblock_completion completion() const {
+  liblock_completion completion() {
     liblock_completion end{};
     end.struct_size = sizeof end;
     end.kind = LIBLOCK_KIND_ACQUIRE;
@@ -134,11 +173,14 @@ class ContextRequest final : public PendingCall, public Notice {
       end.token = grant_->token;
       if (grant_->remaining != kNever) end.remaining_ms = ms_from_nanos(grant_->remaining);
     }
+    if (busy_look_ != nullptr && !busy_look_->infos.empty())
+      end.info = new (std::nothrow) liblock_info{std::move(busy_look_->infos.front())};
     return end;
   }
   void delivered() {
     const std::shared_ptr<Owner> owner = std::move(owner_);  // may end here, but not under a spin lock
     const std::shared_ptr<Completions> completions = std::move(completions_);
+    const std::unique_ptr<BusyLook> busy_look = std::move(busy_look_);
     const bool destroyed = context_.requests().remove(id, completions == nullptr, [this] {
       this->~ContextRequest();
       return static_cast<void *>(this);
@@ -156,7 +198,9 @@ class ContextRequest final : public PendingCall, public Notice {
   // How it ended, written before it is posted.
   Status status_ = Status::INTERNAL;
   Nanos waited_ = 0;
-  const Grant *grant_ = nullptr;  // the engine's side, which lives until it was delivered
+  const Grant *grant_ = nullptr;               // the engine's side, which lives until it was delivered
+  std::shared_ptr<RequestProgress> progress_;  // the parameters point at it
+  std::unique_ptr<BusyLook> busy_look_;
   const AcquireParams *params_;
   alignas(AcquireParams) std::byte own_params_[sizeof(AcquireParams)];  // last: mostly not touched
 };
@@ -219,6 +263,8 @@ Outcome Context::acquire(std::span<const Bytes> keys, const liblock_acquire_opti
     return outcome;
   }
   params.threads_waiting = &waiting_;
+  ThreadProgress progress(params.on_queued, params.on_queued_user_data);
+  if (params.tells_place()) params.progress = &progress;
   Owner &holder = owner != nullptr ? *owner : engine_->unnamed_owner();
   Trace *const trace = begin_trace(keys, holder, params);
   outcome.grant = engine_->acquire(holder, keys, params);
@@ -230,9 +276,21 @@ Outcome Context::acquire(std::span<const Bytes> keys, const liblock_acquire_opti
   if (outcome.status != Status::OK) {
     outcome.grant.handle = outcome.grant.token = 0;
     outcome.message = engine_->explain(outcome.status);
+    if (params.busy_info && !keys.empty() && ended_as_busy(outcome.status)) look_at_busy(keys, outcome);
   }
   if (outcome.grant.counted_as_waiting) stop_waiting();
   return outcome;
+}
+
+// A look that fails leaves the end as it is.
+void Context::look_at_busy(std::span<const Bytes> keys, Outcome &outcome) {
+  WaitedAsk question(Ask::What::Inspect);
+  question.flag = true;
+  question.keys = {std::string(busy_key(keys, outcome.grant.busy_key))};
+  Outcome ignored;
+  if (ask(question, false, ignored) != Status::OK || question.infos.empty()) return;
+  outcome.info = std::move(question.infos.front());
+  if (outcome.message.empty()) outcome.message = busy_message(*outcome.info);
 }
 
 Outcome Context::adopt(Bytes exported, const liblock_acquire_options *options) {
@@ -267,6 +325,7 @@ Status Context::submit(std::span<const Bytes> keys, const liblock_acquire_option
   if (const Status status = prepare(options, params, owner, message); status != Status::OK) return status;
   auto completions = std::static_pointer_cast<Completions>(params.losses);
   if ((callback != nullptr) == (completions != nullptr)) return Status::INVALID_ARGUMENT;
+  if (params.on_queued != nullptr && completions != nullptr) return Status::INVALID_ARGUMENT;
   if (const Status status = engine_->accepts(keys); status != Status::OK) return status;
   if (completions != nullptr) {
     if (const Status status = completions->reserve(); status != Status::OK) return status;
@@ -279,9 +338,16 @@ Status Context::submit(std::span<const Bytes> keys, const liblock_acquire_option
     const AcquireParams *shared =
         trace != nullptr ? nullptr
                          : shared_params_.of(options != nullptr ? *options : kAcquireDefaults, params);
+    std::shared_ptr<RequestProgress> progress;
+    if (params.tells_place()) {
+      progress =
+          std::make_shared<RequestProgress>(params.on_queued, params.on_queued_user_data, this->runtime());
+      params.progress = progress.get();
+    }
     void *memory = requests_.take_memory(sizeof(ContextRequest), shared_from_this());
     auto *call = new (memory)
         ContextRequest(*this, owner, callback, user_data, completions, shared, std::move(params));
+    call->keep(std::move(progress), keys);
     refused = begin(*call, holder, keys, request);
     if (refused == Status::OK) return Status::OK;
     call->unpin();

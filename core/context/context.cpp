@@ -140,6 +140,7 @@ Status Context::open_server(const char *url, const liblock_context_options *opti
   watch_forks();
   instance.prefix = read.table.prefix;
   instance.alive = nanos_from_ms(read.server.alive_ms);
+  instance.foreign_gap_ms = read.server.foreign_gap_ms;
   if (read.server.zombie_interval_ms != -1)
     instance.zombie_interval = nanos_from_ms(read.server.zombie_interval_ms);
   instance.deadlock_delay =

@@ -29,7 +29,8 @@ struct Outcome {
   Status status = Status::OK;
   Grant grant;
   Nanos waited = 0;
-  std::string message;  // more than the status' own text
+  std::string message;            // more than the status' own text
+  std::unique_ptr<KeyInfo> info;  // of a key that was busy
 };
 
 // An ask on the stack of a thread that waits for its end.
@@ -143,6 +144,7 @@ class Context : public std::enable_shared_from_this<Context> {
   void stop_waiting();
   void end_everything();
   void engine_closed();
+  void look_at_busy(std::span<const Bytes> keys, Outcome &outcome);
   Status prepare(const liblock_acquire_options *options, AcquireParams &params, std::shared_ptr<Owner> &owner,
                  std::string &message);
 

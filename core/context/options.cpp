@@ -58,6 +58,8 @@ void visit_ranges(const liblock_acquire_options &o, Visit visit) {
   visit({"replicas", o.replicas, 0, 64, false});
   visit({"replicas_timeout_ms", o.replicas_timeout_ms, 1, 60'000, true});
   visit({"instrument", o.instrument, 0, 7, false});
+  visit({"busy_info", o.busy_info, 0, 1, false});
+  visit({"reserved", o.reserved, 0, 0, false});
   visit({"metadata_count", static_cast<int64_t>(o.metadata_count), 0, kMetadataMax, false});
 }
 
@@ -106,7 +108,7 @@ liblock_context_options default_context_options() {
   o.struct_size = sizeof o;
   o.cleanup_interval_ms = o.cleanup_batch_size = o.max_ttl_ms = o.deadlock_detection = o.deadlock_delay_ms =
       o.locks_max = o.waiters_max = o.requests_max = o.connect_timeout_ms = o.command_timeout_ms =
-          o.alive_ms = o.zombie_interval_ms = LIBLOCK_DEFAULT;
+          o.alive_ms = o.foreign_gap_ms = o.zombie_interval_ms = LIBLOCK_DEFAULT;
   return o;
 }
 
@@ -136,6 +138,7 @@ void read_server_options(const liblock_context_options &o, ServerOptions &server
   server.connect_timeout_ms = or_default(o.connect_timeout_ms, server.connect_timeout_ms);
   server.command_timeout_ms = or_default(o.command_timeout_ms, server.command_timeout_ms);
   server.alive_ms = or_default(o.alive_ms, server.alive_ms);
+  server.foreign_gap_ms = or_default(o.foreign_gap_ms, server.foreign_gap_ms);
   server.zombie_interval_ms = or_default(o.zombie_interval_ms, server.zombie_interval_ms);
   server.tls_ca_file = text_of(o.tls_ca_file);
   server.tls_ca_path = text_of(o.tls_ca_path);
@@ -176,6 +179,7 @@ Status read_context_options(const liblock_context_options *given, const ContextK
       {"alive_ms", o.alive_ms, 30, 600'000, true},
       {"tls_insecure", o.tls_insecure, 0, 1, false},
       {"reserved2", o.reserved2, 0, 0, false},
+      {"foreign_gap_ms", o.foreign_gap_ms, -1, 600'000, true},
       {"zombie_interval_ms", o.zombie_interval_ms, 100, 3'600'000, true, true},
   };
   for (const Range &range : ranges) {
@@ -303,6 +307,9 @@ AcquireParams acquire_params(const liblock_acquire_options &o, const ContextOpti
   p.on_lost = o.on_lost;
   p.on_lost_user_data = o.on_lost_user_data;
   p.event_tag = o.event_tag;
+  p.on_queued = o.on_queued;
+  p.on_queued_user_data = o.on_queued_user_data;
+  p.busy_info = o.busy_info == 1;
   p.instrument = o.instrument;
   return p;
 }

@@ -20,8 +20,12 @@ class CompletionSink {
   virtual ~CompletionSink() = default;
   // A notice that finds the queue full is dropped and counted there; false says so.
   virtual bool put_notice(const liblock_completion &completion) = 0;
+  // The lock's handle goes, and gives the unused part of an extension back to the others of its hold; left: what their
+  // lease is now. Under locks, too.
+  virtual void given_back(Nanos /*left*/) noexcept {}
 };
 
+class Progress;
 class Runtime;
 class Trace;
 
@@ -51,6 +55,12 @@ struct AcquireParams {
   int32_t instrument = 0;  // LIBLOCK_INSTRUMENT_…
   Trace *trace = nullptr;  // set where this acquire is told about; `losses` keeps it
 
+  // The context's: whom to tell of its place, by what tells him while it waits, and who has a key that was busy.
+  liblock_queued_callback on_queued = nullptr;
+  void *on_queued_user_data = nullptr;
+  Progress *progress = nullptr;  // outlives the acquire
+  bool busy_info = false;
+
   // Threads of this context that wait in the engine; counted before a waiter can be seen by others.
   std::atomic<uint64_t> *threads_waiting = nullptr;
 
@@ -58,10 +68,9 @@ struct AcquireParams {
   int64_t sort_key(int64_t ticket) const {
     return (order == LIBLOCK_ORDER_LIFO ? -ticket : ticket) + sort_offset();
   }
-  int64_t sort_offset() const {
-    return order == LIBLOCK_ORDER_PRIORITY ? -priority * (age_step / 1'000) : 0;
-  }
+  int64_t sort_offset() const { return order == LIBLOCK_ORDER_PRIORITY ? -priority * (age_step / 1'000) : 0; }
   bool tries_once() const { return wait == 0 || retry.retries_max == 0; }
+  bool tells_place() const { return on_queued != nullptr && order != LIBLOCK_ORDER_ANY && !tries_once(); }
   // Something must be remembered beyond what the entry of a key has room for.
   bool needs_record() const {
     return renew || on_lost != nullptr || losses != nullptr || !value.empty() || !metadata.empty() ||
@@ -89,6 +98,8 @@ struct Grant {
   int64_t queue_length = -1;
   Nanos waited = 0;
   bool counted_as_waiting = false;  // in threads_waiting; who gets the grant takes it out again
+  static constexpr uint32_t kNoKey = UINT32_MAX;
+  uint32_t busy_key = kNoKey;  // of the keys, sorted, each once: the last that was in its way
 };
 
 }  // namespace liblock

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/busy_key.hpp"
 #include "engine/instruments.hpp"
 #include "engine/log_entries.hpp"
 
@@ -191,9 +192,13 @@ void Trace::failed(Status status, const Grant &grant) noexcept {
   sight.length = grant.queue_length;
   sight.status = status;
   quietly([&] {
+    std::vector<Bytes> keys;
+    for (const liblock_bytes &k : keys_) keys.emplace_back(static_cast<const char *>(k.data), k.size);
+    if (!keys.empty()) sight.key = busy_key(keys, grant.busy_key);
     log(on_limit ? LIBLOCK_ENTRY_DEQUEUED_ON_LIMIT : LIBLOCK_ENTRY_FAILED, sight);
     const int32_t other = status == Status::DEQUEUED ? LIBLOCK_EVENT_DEQUEUED : LIBLOCK_EVENT_FAILED;
     if (auto one = told(on_limit ? LIBLOCK_EVENT_DEQUEUED_ON_LIMIT : other, status); one != nullptr) {
+      one->event.key = {sight.key.data(), sight.key.size()};
       one->event.elapsed_us = us_of(clock_.now() - began_at_);
       one->event.attempts = grant.attempts;
       one->event.queue_position = grant.queue_position;
@@ -204,7 +209,7 @@ void Trace::failed(Status status, const Grant &grant) noexcept {
   flush();
 }
 
-void Trace::extended(Nanos ttl, Nanos elapsed) noexcept {
+void Trace::tell_extended(Nanos ttl, Nanos elapsed) {
   Sight sight;
   sight.ttl = ttl;
   quietly([&] {
@@ -218,7 +223,17 @@ void Trace::extended(Nanos ttl, Nanos elapsed) noexcept {
     const std::lock_guard lock(mutex_);
     if (state_ == State::Held) emit(std::move(one));
   });
+}
+
+void Trace::extended(Nanos ttl, Nanos elapsed) noexcept {
+  tell_extended(ttl, elapsed);
   flush();
+}
+
+// Of several keys, or leases, the least counts. Told with the release that brings it about.
+void Trace::given_back(Nanos left) noexcept {
+  const std::lock_guard lock(mutex_);
+  given_back_ = given_back_ < 0 ? left : std::min(given_back_, left);
 }
 
 // True: it is the caller who tells the end.
@@ -250,6 +265,12 @@ void Trace::released(Status status, Nanos elapsed) noexcept {
     lost();
     return flush();
   }
+  Nanos left;
+  {
+    const std::lock_guard lock(mutex_);
+    left = given_back_;
+  }
+  if (left >= 0) tell_extended(left, elapsed);
   if (!end(State::Held)) return;
   const bool series = keys_.size() > 1;
   tell_end(LIBLOCK_ENTRY_RELEASED,

@@ -63,7 +63,7 @@ class Trace final : public CompletionSink, public std::enable_shared_from_this<T
   Trace(std::shared_ptr<Instruments> instruments, const Beginning &beginning, const Wants &wants);
   ~Trace() override;
 
-  // Of an engine. None throws.
+  // Of an engine, as given_back(). None throws.
   bool logs_attempts() const { return wants_.attempts; }
   void attempt(int32_t entry, const Sight &sight = {}) noexcept;  // LIBLOCK_ENTRY_ATTEMPT_…
   void requeued(const Sight &sight) noexcept;
@@ -86,6 +86,7 @@ class Trace final : public CompletionSink, public std::enable_shared_from_this<T
   // By its holder; LOST: the release found it lost.
   void released(Status status, Nanos elapsed) noexcept;
   bool put_notice(const liblock_completion &completion) override;
+  void given_back(Nanos left) noexcept override;
   const Owner *owner() const { return owner_; }  // only compared
 
   // Of a Deferred: true when it has to be linked by the caller, who then has it alone.
@@ -99,6 +100,7 @@ class Trace final : public CompletionSink, public std::enable_shared_from_this<T
 
   std::unique_ptr<Told> told(int32_t kind, Status status = Status::OK);
   void emit(std::unique_ptr<Told> told);
+  void tell_extended(Nanos ttl, Nanos elapsed);
   void tell_end(int32_t entry, int32_t kind, Status status, Nanos elapsed);
   void log(int32_t entry, const Sight &sight = {});
   void write(const Later &later);
@@ -122,7 +124,8 @@ class Trace final : public CompletionSink, public std::enable_shared_from_this<T
   SpinLock mutex_;
   State state_ = State::Asking;  // guarded by mutex_
   bool lost_early_ = false;      // the same: lost before the context knew of the grant
-  Later *later_ = nullptr;       // the same: entries that nobody could write yet
+  Nanos given_back_ = -1;   // the same: what the lease was set back to when the handle went; -1: it was not
+  Later *later_ = nullptr;  // the same: entries that nobody could write yet
   Later **later_tail_ = &later_;
   // Constant once it is Held.
   Handle lock_ = 0;

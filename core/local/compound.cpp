@@ -31,6 +31,8 @@ Record *LockTable::prepare_record(LocalOwner &owner, std::span<const Bytes> keys
       record->metadata.emplace_back(std::string(static_cast<const char *>(m.name.data), m.name.size),
                                     std::string(static_cast<const char *>(m.value.data), m.value.size));
     }
+    if (owner.named() && params.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND)
+      record->left_before.assign(std::max(record->key_count, 1u), kNotExtended);
   } catch (...) {
     waiter.record = nullptr;
     give_back_record(record);
@@ -179,6 +181,7 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
     if (is_traced) trace_step(waiter, LIBLOCK_ENTRY_ATTEMPT_FREE, 0, deferred);
     if (!take_all(record, waiter, deferred)) failed = Status::LIMIT;
   } else if (failed == Status::OK && params.tries_once()) {
+    waiter.grant.busy_key = busy;
     const KeyRef &ref = record.refs[busy];
     if (is_traced) trace_busy(waiter, shards_[ref.shard], ref.index, deferred);
     failed = Status::BUSY;
@@ -198,13 +201,14 @@ Status LockTable::queue_for(Record &record, uint32_t busy, Waiter &waiter, Defer
     if (ref.state == KeyRef::State::Held) continue;
     Shard &shard = shards_[ref.shard];
     if (!take_credit(shard)) return Status::LIMIT;
-    take_ref(shard, ref, kNever, shard.next_token(), *waiter.params, deferred);
+    take_ref(shard, ref, kNever, shard.next_token(), deferred);
   }
   KeyRef &ref = record.refs[busy];
   Shard &shard = shards_[ref.shard];
   uint32_t index = shard.find(ref.hash, ref.key);
   if (index == kNoEntry) index = shard.insert(ref.hash, ref.key);  // free, but the global lock shuts it
   waiter.wanted = &ref;
+  waiter.grant.busy_key = busy;
   ref.index = index;
   const Status queued = enqueue(waiter, shard, index, deferred);
   if (queued != Status::OK) {
@@ -241,9 +245,13 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
     Shard &shard = shards_[ref.shard];
     if (ref.state != KeyRef::State::Held) {
       take_credit(shard);
-      take_ref(shard, ref, deadline, token, params, deferred);
+      take_ref(shard, ref, deadline, token, deferred);
     }
-    if (!ref.reentered) shard.deadline(ref.index) = deadline;
+    if (!ref.reentered) {
+      shard.deadline(ref.index) = deadline;
+    } else if (params.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND) {
+      extend_shared(shard, ref, deadline, deferred);
+    }
     if (all_reentered) continue;
     shard.entry(ref.index).token = token;
     shard.raise_token(token);
@@ -278,8 +286,7 @@ bool LockTable::has_credits(const Record &record, Shard &shard) {
   return true;
 }
 
-void LockTable::take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token,
-                         const AcquireParams &params, Deferred &deferred) {
+void LockTable::take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token, Deferred &deferred) {
   if (ref.index == kNoEntry) ref.index = shard.insert(ref.hash, ref.key);
   const uint32_t index = ref.index;
   Entry &entry = shard.entry(index);
@@ -287,8 +294,6 @@ void LockTable::take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t tok
   if (ref.reentered) {
     LIBLOCK_ASSERT(entry.owner == ref.record->owner && entry.refs != nullptr);
     ++shard.counters.reentered;
-    if (params.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND)
-      shard.deadline(index) = deadline_after(params.ttl);
   } else {
     begin_hold(shard, index, *ref.record->owner, deadline, token);
     if (entry.queue != nullptr) end_watches(*entry.queue, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);
@@ -344,7 +349,7 @@ void LockTable::drop_ref(Shard &shard, KeyRef &ref, Deferred &deferred) {
   Entry &entry = shard.entry(ref.index);
   KeyRef **link = &entry.refs;
   while (*link != &ref) link = &(*link)->next;
-  *link = std::exchange(ref.next, nullptr);
+  const KeyRef *const older = *link = std::exchange(ref.next, nullptr);
   ref.state = KeyRef::State::GivenBack;
   ref.record->taken.fetch_sub(1, std::memory_order_relaxed);
   if (entry.refs == nullptr) {
@@ -352,6 +357,7 @@ void LockTable::drop_ref(Shard &shard, KeyRef &ref, Deferred &deferred) {
     return;
   }
   ++shard.counters.reentries_released;
+  if (!ref.record->left_before.empty()) give_back_extension(shard, ref, older, deferred);
   if (entry.queue != nullptr) {
     const Status told = ref.record->lost.load() ? Status::LOST : Status::NOT_HELD;
     end_watches(*entry.queue, Waiter::Kind::WatchLost, ref.record->handle, told, deferred);

@@ -118,7 +118,8 @@ void LockTable::attempt_global(Waiter &waiter, Deferred &deferred) {
   waiter.first_wait_at = waiter.enqueued_at = clock_.now();
   waiter.wait_began_at.store(waiter.enqueued_at);
   waiter.waits_begun.store(1);
-  waiter.grant.queue_position = idle ? 0 : 1 + static_cast<int64_t>(global_.queue.waiting());
+  const size_t ahead = (global_.pending != nullptr ? 1 : 0) + global_.queue.waiting();
+  waiter.grant.queue_position = static_cast<int64_t>(ahead);
   waiter.grant.queue_length = waiter.grant.queue_position + 1;
   waiter.record->queued = &waiter;
   waiter.where.store(Waiter::kGlobalQueue);
@@ -178,7 +179,8 @@ void LockTable::grant_global(Waiter &waiter, Deferred &deferred) {
 
 void LockTable::hold_global_again(Waiter &waiter, Deferred &deferred) {
   if (waiter.params->on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND) {
-    global_.deadline.store(deadline_after(waiter.params->ttl));
+    waiter.record->left_before.front() = remaining(global_.deadline.load());
+    set_global_deadline(deadline_after(waiter.params->ttl));
     leases_used.store(true, std::memory_order_relaxed);
   }
   global_.handles.push_back(waiter.record);
@@ -257,7 +259,8 @@ Status LockTable::release_global(const Owner &instance, Handle h) {
     if (lost) {
       lose_global(EndReason::Expired, deferred);
     } else {
-      global_.handles.erase(found);
+      const auto above = static_cast<size_t>(global_.handles.end() - global_.handles.erase(found));
+      give_back_global_extension(*record, above);
       counters_.global_released.fetch_add(1);
       end_watches(global_.queue, Waiter::Kind::WatchLost, h, Status::NOT_HELD, deferred);
       if (global_.handles.empty()) free_global(deferred);

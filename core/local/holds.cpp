@@ -198,11 +198,11 @@ void LockTable::hand_to(Shard &shard, uint32_t index, Waiter &waiter, Deferred &
     waiter.grant.hold_count = 1;
     waiter.grant.remaining = params.ttl;
   } else if (record->key_count == 1) {
-    take_ref(shard, *waiter.wanted, deadline, token, params, deferred);
+    take_ref(shard, *waiter.wanted, deadline, token, deferred);
     complete_record(*record, waiter, false, token, deadline);
   } else {
     // One key of several: whoever drives it goes on.
-    take_ref(shard, *waiter.wanted, kNever, token, params, deferred);
+    take_ref(shard, *waiter.wanted, kNever, token, deferred);
   }
   if (Entry &entry = shard.entry(index); record == nullptr && entry.queue != nullptr) {
     end_watches(*entry.queue, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);

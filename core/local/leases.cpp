@@ -118,9 +118,8 @@ Status LockTable::extend(const void *instance, Handle h, Nanos ttl, bool add, Ho
     const KeyRef &ref = record->refs[i];
     if (ref.state != KeyRef::State::Held) continue;
     Shard &at = shards_[ref.shard];
-    at.deadline(ref.index) = new_deadline(at.deadline(ref.index));
-    nudge_head(at, ref.index, deferred);
-    arm_timers(at.entry(ref.index), at.deadline(ref.index));
+    forget_extensions(at.entry(ref.index));
+    set_shared(at, ref.index, new_deadline(at.deadline(ref.index)), deferred);
   }
   after = view_record(*record, clock_.now());
   return Status::OK;
@@ -132,13 +131,14 @@ Status LockTable::extend_global(Handle h, const std::function<Nanos(Nanos)> &new
   const auto found = std::find_if(global_.handles.begin(), global_.handles.end(),
                                   [h](const Record *r) { return r->handle == h; });
   if (found == global_.handles.end() || global_.deadline.load() <= clock_.now()) return Status::LOST;
+  for (Record *record : global_.handles)
+    std::fill(record->left_before.begin(), record->left_before.end(), kNotExtended);
   after.deadline = new_deadline(global_.deadline.load());
-  global_.deadline.store(after.deadline);
-  const std::lock_guard shard_lock(shards_[0].mutex);
-  if (set_ttl != kNever) (*found)->ttl = set_ttl;
-  for (Record *record : global_.handles) {
-    if (record->timer != nullptr) record->timer->arm(timer_due(*record, after.deadline));
+  if (set_ttl != kNever) {
+    const std::lock_guard shard_lock(shards_[0].mutex);
+    (*found)->ttl = set_ttl;
   }
+  set_global_deadline(after.deadline);
   return Status::OK;
 }
 

@@ -8,7 +8,7 @@
 //   global_lock.cpp  the lock that excludes all       deadlock.cpp  search over waits-for edges
 //   admin.cpp        taking away, closing owners      views.cpp     inspect, list, statistics
 //   tracing.cpp      what instrumentation is told
-//   by_value.cpp     changes without a handle
+//   by_value.cpp     changes without a handle         given_back.cpp what is left of a reentry's extension
 //
 // Lock order: LocalOwner::mutex < global_.mutex < Shard::mutex (ascending number) < leaves. No user code runs
 // under any.
@@ -56,7 +56,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   // True: the wait will end with this status unless something else ended it before.
   bool ask_to_end(Waiter &waiter, Status status);
   Status wait_watching(Waiter::Kind kind, Bytes key, Handle watched, LocalOwner &owner, Nanos wait);
-  Nanos due(LocalRequest &request, Nanos now);
+  // Of who waits, or acts for it.
+  Nanos tend(Waiter &waiter, Nanos now);
   void drive(LocalRequest &request);
 
   // leases.cpp
@@ -194,8 +195,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   Availability availability(Shard &shard, uint32_t index, const LocalOwner &owner,
                             const AcquireParams &params, bool gated) const;
   bool take_all(Record &record, Waiter &waiter, Deferred &deferred);
-  void take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token, const AcquireParams &params,
-                Deferred &deferred);
+  void take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token, Deferred &deferred);
   void drop_ref(Shard &shard, KeyRef &ref, Deferred &deferred);
   Status queue_for(Record &record, uint32_t busy, Waiter &waiter, Deferred &deferred);
   bool has_credits(const Record &record, Shard &shard);
@@ -227,9 +227,11 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   bool was_handed_one_of_several(const Waiter &waiter) const;
   bool spin_as_head(Waiter &waiter);
   void plan(Waiter &waiter, Nanos began_at);
-  Nanos tend(Waiter &waiter, Nanos now, Deferred &deferred);
+  Nanos act_for(Waiter &waiter, Nanos now, Deferred &deferred);
   void after_leaving(Shard &shard, uint32_t index, Deferred &deferred);
   Nanos tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferred &deferred);
+  bool place_of(const Waiter &waiter, size_t &position, size_t &length);
+  Nanos tell_place(Waiter &waiter, Nanos now);
   Nanos tend_deadlock(Waiter &waiter, Nanos now);
   Status begin_watching_key(Waiter &waiter, Bytes key);
   Status begin_watching_lock(Waiter &waiter);
@@ -280,6 +282,14 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void arm_timers(Entry &entry, Nanos deadline);
   Nanos timer_due(const Record &record, Nanos deadline);
   Nanos tend_global_lease(Handle h, Nanos now);
+
+  // given_back.cpp
+  void extend_shared(Shard &shard, KeyRef &ref, Nanos deadline, Deferred &deferred);
+  void set_shared(Shard &shard, uint32_t index, Nanos deadline, Deferred &deferred);
+  static void forget_extensions(const Entry &entry);
+  void give_back_extension(Shard &shard, const KeyRef &gone, const KeyRef *older, Deferred &deferred);
+  void set_global_deadline(Nanos deadline);
+  void give_back_global_extension(Record &gone, size_t above);
 
   // admin.cpp
   enum class Waits : uint8_t { ForLocks, AlsoWatches };

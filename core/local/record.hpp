@@ -42,6 +42,8 @@ struct KeyRef {
 class LeaseTimer;
 class Runtime;
 
+inline constexpr Nanos kNotExtended = -1;
+
 struct Record {
   static constexpr size_t kInlineKeys = 4;
 
@@ -82,6 +84,9 @@ struct Record {
   std::shared_ptr<Runtime> runtime;  // where the timer runs and on_lost is called; set when either is wanted
   std::string value;
   std::vector<std::pair<std::string, std::string>> metadata;
+  // REENTER_EXTEND, else empty: of each key (of the global lock: one) what was left of the owner's lease when this
+  // handle set it anew, or kNotExtended. Guarded as the lease is; see given_back.cpp.
+  std::vector<Nanos> left_before;
   LeaseTimer *timer = nullptr;  // guarded by the home shard's lock
 
   ListLinks<Record> owner_links;  // in the owner's list; guarded by owner->mutex

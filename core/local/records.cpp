@@ -70,6 +70,7 @@ void LockTable::unlink_and_unpin(Record &record) {
   if (owner.named()) {
     const std::lock_guard lock(owner.mutex);
     owner.records.remove(&record);
+    record.left_before.clear();
   }
   unpin(record);
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the table tells instrumentation of a waiter that has a trace: under the locks under which it is true, so
-// that what is told of one lock keeps its order. The Deferred sends it on its way when they are let go.
+// What the table tells of a waiter. Instrumentation, where it has a trace: under the locks under which it is true, so
+// that what is told of one lock keeps its order; the Deferred sends it on its way when they are let go. And its
+// on_queued, with no lock at all.
+#include <algorithm>
+
+#include "engine/progress.hpp"
 #include "local/lock_table.hpp"
 
 namespace liblock {
@@ -140,6 +144,41 @@ void LockTable::trace_deadlock(const Waiter &waiter, size_t owners, Deferred &de
   sight.count = owners;
   trace.deadlock_found(sight);
   deferred.tell(trace);
+}
+
+// False: it waits no more.
+bool LockTable::place_of(const Waiter &waiter, size_t &position, size_t &length) {
+  const uint32_t where = waiter.where.load();
+  if (where == Waiter::kNowhere) return false;
+  if (where == Waiter::kGlobalQueue) {
+    const std::lock_guard lock(global_.mutex);
+    if (waiter.where.load() != where) return false;
+    const bool is_pending = global_.pending == &waiter;
+    const size_t ahead = global_.pending != nullptr ? 1 : 0;
+    position = is_pending ? 0 : ahead + global_.queue.position(waiter);
+    length = ahead + global_.queue.waiting();
+    return true;
+  }
+  Shard &shard = shards_[where];
+  const std::lock_guard lock(shard.mutex);
+  if (waiter.where.load() != where) return false;
+  const WaitQueue &queue = *shard.entry(waiter.index).queue;
+  position = queue.position(waiter);
+  length = queue.waiting();
+  return true;
+}
+
+// With no lock of the table. A look takes time in proportion to the place, and everybody may ask for one: far back in a
+// long queue it comes less often, so that all of them together cost little. Returns when to look again.
+Nanos LockTable::tell_place(Waiter &waiter, Nanos now) {
+  constexpr Nanos kStep = 10, kShare = 10;
+  if (now < waiter.look_at) return waiter.look_at;
+  size_t position, length;
+  if (!place_of(waiter, position, length)) return kNever;
+  waiter.params->progress->stands(static_cast<int64_t>(position), static_cast<int64_t>(length));
+  const auto steps = static_cast<Nanos>(position * length);
+  const Nanos interval = nanos_from_ms(std::max<int64_t>(1, waiter.params->retry.interval_ms));
+  return waiter.look_at = now + std::max(interval, kShare * kStep * steps);
 }
 
 }  // namespace liblock

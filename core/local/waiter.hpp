@@ -77,6 +77,7 @@ struct Waiter {
   bool planned = false;
   Nanos wait_until = kNever;
   Nanos requeue_at = kNever;
+  Nanos look_at = 0;  // at its place, for on_queued
   RetryCount retries;
   std::atomic<uint32_t> attempts{1};  // retries.attempts(), for others to read
 };

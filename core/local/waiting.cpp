@@ -191,6 +191,7 @@ Status LockTable::enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred
   }
   const bool timed = waiter.params->wait != kNever || waiter.params->retry.counts() ||
                      waiter.params->queue_ttl != kNever || shard.deadline(index) != kNever ||
+                     waiter.params->progress != nullptr ||
                      (waiter.owner->named() && options_.deadlock_detection);
   if (waiter.request != nullptr && timed) deferred.nudge(waiter.request);
   return Status::OK;
@@ -253,11 +254,7 @@ void LockTable::wait_blocking(Waiter &waiter) {
   bool next_in_line = waiter.grant.queue_position == 0 && waiter.kind == Waiter::Kind::Lock;
   while (waiter.word.load(std::memory_order_acquire) != Waiter::kDone) {
     if (next_in_line && waiter.params->order != LIBLOCK_ORDER_ANY && spin_as_head(waiter)) return;
-    Nanos until;
-    {
-      Deferred deferred(*this);
-      until = tend(waiter, clock_.now(), deferred);
-    }
+    const Nanos until = tend(waiter, clock_.now());
     uint32_t expected = Waiter::kWaiting;
     if (!waiter.word.compare_exchange_strong(expected, Waiter::kParked)) {
       // Nudged since it looked: what it would sleep on may be wrong by now.
@@ -300,7 +297,16 @@ void LockTable::plan(Waiter &waiter, Nanos began_at) {
 }
 
 // What is due for a waiter at `now`. Returns when to come back; kNever: only when nudged.
-Nanos LockTable::tend(Waiter &waiter, Nanos now, Deferred &deferred) {
+Nanos LockTable::tend(Waiter &waiter, Nanos now) {
+  Nanos next;
+  {
+    Deferred deferred(*this);
+    next = act_for(waiter, now, deferred);
+  }
+  return waiter.params->progress == nullptr ? next : std::min(next, tell_place(waiter, now));
+}
+
+Nanos LockTable::act_for(Waiter &waiter, Nanos now, Deferred &deferred) {
   if (!waiter.planned) plan(waiter, waiter.first_wait_at);
   const bool refused = waiter.wait_until == INT64_MIN;
   const auto step =
@@ -382,11 +388,6 @@ Nanos LockTable::tend_deadlock(Waiter &waiter, Nanos now) {
   return now + std::max(kMillisecond, nanos_from_ms(options_.deadlock_delay_ms));
 }
 
-Nanos LocalRequest::due(Nanos now) { return table_->due(*this, now); }
-
-Nanos LockTable::due(LocalRequest &request, Nanos now) {
-  Deferred deferred(*this);
-  return tend(request.waiter, now, deferred);
-}
+Nanos LocalRequest::due(Nanos now) { return table_->tend(waiter, now); }
 
 }  // namespace liblock

@@ -22,25 +22,18 @@ void Asking::finish(Ask &ask, Status status, const std::string &message) {
 
 class Asking::PingCall final : public Command {
  public:
-  PingCall(Ask &ask, Link &link) : ask_(ask) { link.send(*this); }
+  PingCall(Link &link, AskDone done) : done_(std::move(done)) { link.send(*this); }
   void encode(std::string &wire) const override { encode_words(wire, {"PING"}); }
   void replied(const Reply &reply) override {
     const bool fine = reply.is(Reply::Kind::Status);
     const bool is_error = reply.is(Reply::Kind::Error);
     const Status status = fine ? Status::OK : is_error ? classify_error(reply.text).status : Status::PROTOCOL;
-    const std::string why = fine ? "" : is_error ? explained(reply.text) : "no answer to PING";
-    Ask &ask = ask_;
-    delete this;
-    finish(ask, status, why);
+    end_call(this, done_, status, fine ? "" : is_error ? explained(reply.text) : "no answer to PING");
   }
-  void failed(const Failure &failure) override {
-    Ask &ask = ask_;
-    delete this;
-    finish(ask, failure.status, failure.text);
-  }
+  void failed(const Failure &failure) override { end_call(this, done_, failure.status, failure.text); }
 
  private:
-  Ask &ask_;
+  AskDone done_;
 };
 
 // Waits for a change: of a lock that this instance holds, or of a key, which is looked at again and again.
@@ -123,7 +116,7 @@ class Asking::Watch final : public Timer, public Inspection {
 
 class Asking::InspectCall final : public Inspection {
  public:
-  explicit InspectCall(Ask &ask) : ask_(ask) {}
+  InspectCall(Ask &ask, AskDone done) : ask_(ask), done_(std::move(done)) {}
   void seen(std::vector<std::unique_ptr<KeyInfo>> infos) override {
     const KeyInfo &info = *infos[0];
     const bool is_queued = info.waiter_count() != 0;
@@ -134,20 +127,18 @@ class Asking::InspectCall final : public Inspection {
   void failed(Status status, const std::string &why) override { end(status, why); }
 
  private:
-  void end(Status status, const std::string &why) {
-    Ask &ask = ask_;
-    delete this;
-    finish(ask, status, why);
-  }
+  void end(Status status, const std::string &why) { end_call(this, done_, status, why); }
   Ask &ask_;
+  AskDone done_;
 };
 
 void Asking::start(Ask &ask) {
   if (instance_.is_closing) return finish(ask, Status::CLOSED);
   Ask *const one = &ask;
+  const AskDone done = [one](Status status, const std::string &why) { finish(*one, status, why); };
   switch (ask.what) {
     case Ask::What::Release:
-      return instance_.release(ask.lock, [one](Status s, const std::string &why) { finish(*one, s, why); });
+      return instance_.release(ask.lock, done);
     case Ask::What::ReleaseKeys:
       return release_keys(ask);
     case Ask::What::Extend:
@@ -155,28 +146,26 @@ void Asking::start(Ask &ask) {
     case Ask::What::Verify:
       return change(ask);
     case Ask::What::Ping:
-      new PingCall(ask, instance_.link);
+      new PingCall(instance_.link, done);
       return;
     case Ask::What::IsLocked:
     case Ask::What::IsQueued:
-      return inspect(instance_, {instance_.keyspace.lock_key(ask.keys[0])}, *new InspectCall(ask));
+      return inspect(instance_, {instance_.keyspace.lock_key(ask.keys[0])}, *new InspectCall(ask, done));
     case Ask::What::Inspect:
       return inspect_in_detail(instance_, instance_.keyspace.lock_key(ask.keys[0]), ask.flag,
-                               *new InspectCall(ask));
+                               *new InspectCall(ask, done));
     case Ask::What::List:
-      return list_step(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
+      return list_step(instance_, ask, done);
     case Ask::What::ListInstances:
-      return list_instances(instance_, ask,
-                            [one](Status s, const std::string &why) { finish(*one, s, why); });
+      return list_instances(instance_, ask, done);
     case Ask::What::Clear:
-      return clear(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
+      return clear(instance_, ask, done);
     case Ask::What::ForceRelease:
-      return force_release(instance_, ask, [one](Status s, const std::string &why) { finish(*one, s, why); });
+      return force_release(instance_, ask, done);
     case Ask::What::ReleaseKey:
     case Ask::What::ExtendKey:
     case Ask::What::UpdateKey:
-      return change_by_value(instance_, ask,
-                             [one](Status s, const std::string &why) { finish(*one, s, why); });
+      return change_by_value(instance_, ask, done);
     case Ask::What::CloseOwner:
       return close_owner(ask);
     case Ask::What::WaitLost:

@@ -47,11 +47,7 @@ class ByValueCall final : public ServerCall {
   }
 
  private:
-  void end(Status status, const std::string &why) {
-    const AskDone done = std::move(done_);
-    delete this;
-    done(status, why);
-  }
+  void end(Status status, const std::string &why) { end_call(this, done_, status, why); }
   Instance &instance_;
   Ask &ask_;
   AskDone done_;

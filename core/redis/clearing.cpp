@@ -51,11 +51,7 @@ class ForceCall final : public ServerCall {
   }
 
  private:
-  void end(Status status, const std::string &why) {
-    const AskDone done = std::move(done_);
-    delete this;
-    done(status, why);
-  }
+  void end(Status status, const std::string &why) { end_call(this, done_, status, why); }
   Instance &instance_;
   const Forced forced_;
   AskDone done_;
@@ -81,11 +77,7 @@ class Forcing final : public Inspection {
   void failed(Status status, const std::string &why) override { end(status, why); }
 
  private:
-  void end(Status status, const std::string &why) {
-    const AskDone done = std::move(done_);
-    delete this;
-    done(status, why);
-  }
+  void end(Status status, const std::string &why) { end_call(this, done_, status, why); }
   Instance &instance_;
   Ask &ask_;
   AskDone done_;
@@ -214,11 +206,7 @@ class Clearing final : public ServerCall, public Timer {
     }
     for (const LeaseRef &lease : lost) instance_.keeper.lose(lease);
   }
-  void end(Status status, const std::string &why) {
-    const AskDone done = std::move(done_);
-    delete this;
-    done(status, why);
-  }
+  void end(Status status, const std::string &why) { end_call(this, done_, status, why); }
 
   Instance &instance_;
   Ask &ask_;

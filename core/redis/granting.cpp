@@ -146,29 +146,28 @@ void Waiting::extend_reentered(AcquireRequest &request) {
   HeldLock &mine = *instance_.holds.find(request.grant.handle);
   mine.loss_told = true;  // nobody knows of it yet
   const Nanos now = instance_.clock.now();
-  for (const LeaseRef &lease : Instance::leases_of(mine)) {
+  for (const HeldLock::Part &part : request.reentered_) {
+    const LeaseRef &lease = part.lease;
+    if (mine.extension_of(*lease) != nullptr) continue;  // of another of its keys
     const Nanos ends_at = lease->ends_at.load();
     mine.extended.push_back({lease, ends_at == kNever ? kNever : ends_at - now, lease->ttl, lease->renews});
   }
   const AcquireParams &params = request.params_;
-  instance_.extend(request.grant.handle, params.ttl, params.renew, false,
-                   [this, asked_by](Status status, const std::string &why) {
-                     if (*asked_by == nullptr) return;
-                     AcquireRequest &ended = **asked_by;
-                     ended.extending_.reset();
-                     HeldLock *lock = instance_.holds.find(ended.grant.handle);
-                     if (lock != nullptr) {
-                       lock->loss_told = false;
-                       for (HeldLock::Extended &e : lock->extended) e.change = e.lease->last_extend;
-                     }
-                     if (status == Status::OK) return succeed(ended);
-                     if (status == Status::LOST && !ended.params_.tries_once()) {
-                       instance_.release(std::exchange(ended.grant.handle, 0), nullptr);
-                       return ask(ended);  // what it would have reentered is no more
-                     }
-                     instance_.note_trouble(why);
-                     finish(ended, status);
-                   });
+  instance_.keeper.extend(Instance::leases_of(mine), {params.ttl, false, params.renew},
+                          [this, asked_by](Status status, const std::string &why) {
+                            if (*asked_by == nullptr) return;
+                            AcquireRequest &ended = **asked_by;
+                            ended.extending_.reset();
+                            if (HeldLock *lock = instance_.holds.find(ended.grant.handle); lock != nullptr)
+                              lock->loss_told = false;
+                            if (status == Status::OK) return succeed(ended);
+                            if (status == Status::LOST && !ended.params_.tries_once()) {
+                              instance_.release(std::exchange(ended.grant.handle, 0), nullptr);
+                              return ask(ended);  // what it would have reentered is no more
+                            }
+                            instance_.note_trouble(why);
+                            finish(ended, status);
+                          });
 }
 
 }  // namespace liblock

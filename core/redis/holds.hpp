@@ -30,15 +30,16 @@ struct HeldLock {
   LostNotice notice;
   bool loss_told = false;
   // A lease that this handle set anew when it reentered, as it was before: so it is again when the handle goes and
-  // others stay, unless it was set anew since then.
+  // others stay. The handles of a lease that did so are a stack, the youngest first: see extensions.cpp.
   struct Extended {
     std::shared_ptr<Lease> lease;
     Nanos left;
     Nanos ttl;
     bool renews;
-    uint32_t change = 0;
+    Nanos restored() const { return renews ? ttl : left; }
   };
   std::vector<Extended> extended;
+  Extended *extension_of(const Lease &lease);  // nullptr: it has not set this one anew
 };
 
 class Holds {

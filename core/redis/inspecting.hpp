@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/ask.hpp"
+#include "redis/ending.hpp"
 
 namespace liblock {
 
@@ -35,7 +36,5 @@ void inspect_listed(Instance &instance, const std::vector<std::string> &lock_key
 // of a lock of its own, and, when wanted, who waits.
 void inspect_in_detail(Instance &instance, const std::string &lock_key, bool with_waiters,
                        Inspection &inspection);
-
-using AskDone = std::function<void(Status, const std::string &why)>;
 
 }  // namespace liblock

@@ -108,10 +108,10 @@ void Instance::release(Handle handle, Released done) {
   const std::vector<HeldLock::Part> all = lock->parts;
   const std::shared_ptr<RedisOwner> owner = lock->owner;
   const uint64_t token = lock->token;
-  const std::vector<HeldLock::Extended> extended = lock->extended;
+  const Extensions unused = take_extensions(*lock, nullptr);
   for (const HeldLock::Part &part : all) reentry.forget(*owner, handle, part);
   std::vector<HeldLock::Part> free = holds.remove(handle);
-  give_back(extended);
+  give_back(unused);
   asking.lock_is_gone(handle, lost ? Status::LOST : Status::NOT_HELD);
   if (!lost) ++counts.released;
   // Taken away is gone already; what ended by time may still stand there for the moment of the drift.
@@ -127,31 +127,23 @@ void Instance::release(Handle handle, Released done) {
   if (!free.empty()) send_release(std::move(free), handle, token, std::move(done));
 }
 
-// What is left of an extension, when only those hold the lease who did not ask for it.
-void Instance::give_back(const std::vector<HeldLock::Extended> &extended) {
-  for (const HeldLock::Extended &e : extended) {
-    Lease &lease = *e.lease;
-    const bool is_shared =
-        std::any_of(lease.keys.begin(), lease.keys.end(), [](const Lease::Key &k) { return k.handles != 0; });
-    if (!is_shared || lease.is_over(clock.now()) || lease.last_extend != e.change) continue;
-    lease.renews = e.renews;
-    keeper.extend({e.lease}, {e.renews ? e.ttl : e.left, false, e.renews}, nullptr);
-  }
-}
-
 void Instance::release_part(HeldLock &lock, size_t index, Released done) {
   const HeldLock::Part part = lock.parts[index];
   const Handle handle = lock.handle;
   reentry.forget(*lock.owner, handle, part);
+  const auto parts_of_lease =
+      std::count_if(lock.parts.begin(), lock.parts.end(),
+                    [&](const HeldLock::Part &other) { return other.lease == part.lease; });
+  const Extensions unused = parts_of_lease == 1 ? take_extensions(lock, part.lease.get()) : Extensions();
   if (lock.parts.size() == 1) {
-    const std::vector<HeldLock::Extended> extended = lock.extended;
     const std::vector<HeldLock::Part> free = holds.remove(handle);  // the end of the lock
-    give_back(extended);
+    give_back(unused);
     asking.lock_is_gone(handle, Status::NOT_HELD);
     if (free.empty()) return done(Status::OK, "");
     return send_release(free, 0, 0, std::move(done));
   }
   holds.remove_part(lock, index);
+  give_back(unused);
   if (part.lease->keys[part.key].handles != 0) return done(Status::OK, "");
   send_release({part}, 0, 0, std::move(done));
 }
@@ -179,7 +171,9 @@ void Instance::extend(Handle handle, Nanos ttl, bool renews, bool add, Released 
     if (done != nullptr) done(Status::NOT_HELD, "");
     return;
   }
-  keeper.extend(leases_of(*lock), {ttl, add, renews}, std::move(done));
+  const std::vector<LeaseRef> leases = leases_of(*lock);
+  for (const LeaseRef &lease : leases) forget_extensions(*lease);
+  keeper.extend(leases, {ttl, add, renews}, std::move(done));
 }
 
 std::vector<LeaseRef> Instance::leases_of(const HeldLock &lock) {

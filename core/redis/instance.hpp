@@ -100,7 +100,14 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
   bool needs_server() override;
   // A lock may be taken away, or become free.
   bool needs_messages() override { return !waiting.empty() || !keeper.empty(); }
-  void give_back(const std::vector<HeldLock::Extended> &extended);
+  // extensions.cpp
+  struct Extensions {
+    std::vector<HeldLock::Extended> all;
+    std::shared_ptr<CompletionSink> told;
+  };
+  Extensions take_extensions(HeldLock &lock, const Lease *only);
+  void give_back(const Extensions &unused);
+  void forget_extensions(const Lease &lease);
   void send_release(std::vector<HeldLock::Part> parts, Handle handle, uint64_t token, Released done);
   class ReleaseCall;
   struct CloseTimer final : public Timer {

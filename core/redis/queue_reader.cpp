@@ -4,6 +4,7 @@
 
 #include <unordered_set>
 
+#include "redis/ending.hpp"
 #include "redis/instance.hpp"
 #include "redis/queue_entry.hpp"
 
@@ -47,12 +48,9 @@ class QueuePages final : public ServerCall {
 
  private:
   void end(Status status, const std::string &why) {
-    const std::function<void(QueueRead)> done = std::move(done_);
-    QueueRead read = std::move(read_);
-    read.status = status;
-    read.why = why;
-    delete this;
-    done(std::move(read));
+    read_.status = status;
+    read_.why = why;
+    end_call(this, done_, std::move(read_));
   }
   Instance &instance_;
   const std::string lock_key_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/parking.hpp"
+#include "engine/progress.hpp"
 #include "runtime/once.hpp"
 
 namespace liblock {
@@ -88,8 +89,10 @@ void RedisEngine::close_owner(const std::shared_ptr<Owner> &owner) {
 Grant RedisEngine::acquire(Owner &owner, std::span<const Bytes> keys, const AcquireParams &params) {
   BlockingRequest request(*instance_, static_cast<RedisOwner &>(owner), keys, params);
   params.threads_waiting->fetch_add(1);
+  auto *const progress = static_cast<ThreadProgress *>(params.progress);
+  if (progress != nullptr) progress->nudge_in(request.parking);
   instance_->runtime->run_on_loop(request);
-  request.parking.park();
+  while (!request.parking.park()) progress->tell();
   request.grant.counted_as_waiting = true;
   return request.grant;
 }

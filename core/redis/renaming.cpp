@@ -22,11 +22,7 @@ class RenameCall final : public ServerCall {
   void failed(const Failure &) override { end(); }
 
  private:
-  void end() {
-    const AskDone done = std::move(done_);
-    delete this;
-    done(Status::OK, "");
-  }
+  void end() { end_call(this, done_, Status::OK, ""); }
   AskDone done_;
 };
 

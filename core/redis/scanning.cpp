@@ -66,11 +66,7 @@ class Scan final : public Command {
   void failed(const Failure &failure) override { end({failure.status, failure.text, 0, {}}); }
 
  private:
-  void end(Page page) {
-    const std::function<void(Page)> done = std::move(done_);
-    delete this;
-    done(std::move(page));
-  }
+  void end(Page page) { end_call(this, done_, std::move(page)); }
   Instance &instance_;
   const Scanned what_;
   std::string pattern_;
@@ -156,11 +152,7 @@ class ListStep final : public Inspection {
     const auto first = found.end() - static_cast<ptrdiff_t>(std::min(found.size(), kKeysPerLook));
     inspect_listed(instance_, std::vector<std::string>(first, found.end()), ask_.flag, *this);
   }
-  void end(Status status, const std::string &why) {
-    const AskDone done = std::move(done_);
-    delete this;
-    done(status, why);
-  }
+  void end(Status status, const std::string &why) { end_call(this, done_, status, why); }
   Instance &instance_;
   Ask &ask_;
   AskDone done_;

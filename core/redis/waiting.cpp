@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "engine/progress.hpp"
 #include "redis/attempt.hpp"
 #include "redis/instance.hpp"
 #include "redis/key_names.hpp"
@@ -138,14 +139,15 @@ void Waiting::answered(AcquireRequest &request, Attempt &attempt, const Reply &r
 }
 
 void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply &reply) {
+  const std::string &key = attempt.lock_keys()[static_cast<size_t>(reply.at(2).integer - 1)];
+  const auto at =
+      static_cast<size_t>(std::find(request.keys_.begin(), request.keys_.end(), key) - request.keys_.begin());
+  request.grant.busy_key = static_cast<uint32_t>(at);
   if (request.params_.tries_once()) {
     forget_id(request);  // nothing of it is there
     return finish(request, Status::BUSY);
   }
   if (!request.was_queued_ && !begins_to_wait(request)) return;
-  const std::string &key = attempt.lock_keys()[static_cast<size_t>(reply.at(2).integer - 1)];
-  const auto at =
-      static_cast<size_t>(std::find(request.keys_.begin(), request.keys_.end(), key) - request.keys_.begin());
   const bool is_new = !request.has_place_ || request.queued_at_ != at;
   request.has_place_ = !request.barges();
   request.since_us_ = reply.at(4).integer;
@@ -173,6 +175,8 @@ void Waiting::has_place(AcquireRequest &request, int64_t place, int64_t length, 
   request.length_ = length;
   request.heard_at_ = std::max(request.heard_at_, heard_at);
   request.trouble_ = Status::OK;
+  Progress *const progress = request.params_.progress;
+  if (progress != nullptr && request.has_place_) progress->stands(place, length);
 }
 
 void Waiting::lost_place(AcquireRequest &request) {

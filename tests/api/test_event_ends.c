@@ -40,6 +40,41 @@ static void an_acquire_that_reaches_a_limit_is_told_with_its_status(void **state
   assert_int_equal(listener_count(l, 0), 3);
 }
 
+static void an_acquire_of_several_keys_says_which_one_was_in_its_way(void **state) {
+  take(*state, "b");
+  listener *l = listen_to_events(*state);
+  const liblock_bytes keys[] = {BYTES("c"), BYTES("a"), BYTES("b")};
+  liblock_lock lock = 0;
+  liblock_acquire_options options = try_once();
+  assert_status(LIBLOCK_BUSY, liblock_acquire_many(*state, keys, 3, &options, &lock, NULL));
+  options.wait_ms = 15;
+  assert_status(LIBLOCK_TIMEOUT, liblock_acquire_many(*state, keys, 3, &options, &lock, NULL));
+  for (size_t i = 0; i < 2; i++) {
+    const heard end = event_heard(l, LIBLOCK_EVENT_DEQUEUED_ON_LIMIT, i);
+    assert_string_equal(end.key, "b");
+    assert_string_equal(end.keys, "c,a,b,");
+  }
+}
+
+/* It waits for one key after the other. */
+static void an_acquire_that_came_past_one_key_names_the_next(void **state) {
+  const liblock_lock first = take(*state, "a");
+  take(*state, "b");
+  listener *l = listen_to_events(*state);
+  recorder *r = recorder_new(*state, false);
+  const liblock_bytes keys[] = {BYTES("b"), BYTES("a")};
+  liblock_request request = 0;
+  assert_ok(
+      liblock_acquire_many_async(*state, keys, 2, NULL, recorder_callback, recorder_slot(r, 0), &request));
+  await_waiters(*state, 1);
+  assert_ok(liblock_release(*state, first, NULL));
+  await_waiters(*state, 1);
+  assert_ok(liblock_cancel(*state, request));
+  assert_true(recorder_await(r, 1));
+  assert_string_equal(event_heard(l, LIBLOCK_EVENT_FAILED, 0).key, "b");
+  recorder_free(r);
+}
+
 static void an_acquire_that_fails_otherwise_is_told_with_its_status(void **state) {
   listener *l = listen_to_events(*state);
   recorder *r = recorder_new(*state, false);
@@ -242,6 +277,8 @@ static void locks_that_a_close_leaves_are_not_told_as_released(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(an_acquire_that_reaches_a_limit_is_told_with_its_status),
+      fresh(an_acquire_of_several_keys_says_which_one_was_in_its_way),
+      fresh(an_acquire_that_came_past_one_key_names_the_next),
       fresh(an_acquire_that_fails_otherwise_is_told_with_its_status),
       fresh(a_grant_that_comes_too_late_is_told_as_failed_only),
       fresh(what_is_refused_at_once_is_no_acquire_to_tell_about),

@@ -124,6 +124,29 @@ static void a_reentry_that_sets_the_lease_anew_is_told_as_extended_too(void **st
   liblock_owner_free(owner);
 }
 
+static void what_such_a_reentry_gives_back_is_told_before_its_end(void **state) {
+  listener *l = listen_to_events(*state);
+  liblock_owner *owner = open_owner(*state, "o");
+  liblock_acquire_options mine = owned_by(owner);
+  mine.ttl_ms = 30000;
+  const liblock_bytes keys[] = {BYTES("a"), BYTES("b")};
+  liblock_lock outer = 0, inner = 0;
+  assert_ok(liblock_acquire_many(*state, keys, 2, &mine, &outer, NULL));
+  mine.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+  mine.ttl_ms = 90000;
+  mine.event_tag = 8;
+  assert_ok(liblock_acquire_many(*state, keys, 2, &mine, &inner, NULL));
+  assert_ok(liblock_release(*state, inner, NULL));
+  const heard back = event_heard(l, LIBLOCK_EVENT_EXTENDED, 1);
+  assert_true(back.event.ttl_ms <= 30000 && back.event.ttl_ms > 20000);
+  assert_true(back.event.lock == inner && back.event.tag == 8);
+  assert_ok(liblock_release(*state, outer, NULL));
+  expect_told(*state, l,
+              "SERIES_OBTAINED REENTERED EXTENDED EXTENDED SERIES_HOLD_AND_RELEASE SERIES_HOLD_AND_RELEASE "
+              "CLEARED ");
+  liblock_owner_free(owner);
+}
+
 static void an_extension_is_told_where_it_succeeds(void **state) {
   listener *l = listen_to_events(*state);
   const liblock_acquire_options options = tagged(5);
@@ -305,6 +328,7 @@ int main(void) {
       fresh(a_second_release_tells_nothing_more),
       fresh(a_reentry_is_told_as_such_and_its_end_too),
       fresh(a_reentry_that_sets_the_lease_anew_is_told_as_extended_too),
+      fresh(what_such_a_reentry_gives_back_is_told_before_its_end),
       fresh(an_extension_is_told_where_it_succeeds),
       fresh(a_lock_on_several_keys_is_a_series),
       fresh(the_global_lock_is_told_without_a_key),

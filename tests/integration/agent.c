@@ -99,8 +99,7 @@ static int64_t number_option(const struct request *request, const char *name, in
 }
 
 static const char *text_option(const struct request *request, const char *name) {
-  const struct word *word = option(request, name);
-  return word ? word->text : NULL;
+  return option(request, name) ? option(request, name)->text : NULL;
 }
 
 static struct context *find(const char *name) {
@@ -116,8 +115,7 @@ static void count_event(const liblock_event *event, void *user_data) {
 }
 
 static void count_lost(const liblock_completion *completion, void *user_data) {
-  (void)completion;
-  ((struct context *)user_data)->lost++;
+  (void)completion, ((struct context *)user_data)->lost++;
 }
 
 static void perform_open(const struct request *request) {
@@ -128,6 +126,7 @@ static void perform_open(const struct request *request) {
   options.connect_timeout_ms = number_option(request, "connect_timeout_ms", LIBLOCK_DEFAULT);
   options.command_timeout_ms = number_option(request, "command_timeout_ms", LIBLOCK_DEFAULT);
   options.alive_ms = number_option(request, "alive_ms", LIBLOCK_DEFAULT);
+  options.foreign_gap_ms = number_option(request, "foreign_gap_ms", LIBLOCK_DEFAULT);
   options.zombie_interval_ms = number_option(request, "zombie_interval_ms", LIBLOCK_DEFAULT);
   options.on_close = (int32_t)number_option(request, "on_close", 0);
   options.tls_insecure = (int32_t)number_option(request, "tls_insecure", 0);
@@ -170,6 +169,7 @@ static void fill_options(const struct request *request, struct context *context,
   options->wait_ms = number_option(request, "wait_ms", LIBLOCK_DEFAULT);
   options->retries = number_option(request, "retries", LIBLOCK_DEFAULT);
   options->retry_interval_ms = number_option(request, "retry_interval_ms", LIBLOCK_DEFAULT);
+  options->busy_info = (int32_t)number_option(request, "busy_info", 0);
   options->renew = (int32_t)number_option(request, "renew", 0);
   options->max_hold_ms = number_option(request, "max_hold_ms", LIBLOCK_DEFAULT);
   options->min_remaining_ms = number_option(request, "min_remaining_ms", LIBLOCK_DEFAULT);

@@ -62,6 +62,29 @@ def uncontended_acquire_and_release_are_two_script_calls_and_nothing_else():
 
 
 @test
+def a_key_is_left_free_for_foreign_clients_as_often_as_the_context_says():
+    for gap_ms, leaves in ((-1, 0), (0, 1)):
+        SERVER.call("FLUSHALL")
+        with opened(Agent(), foreign_gap_ms=gap_ms) as agent, opened(Agent()) as other:
+            for _ in range(2):  # the first gap of a key is due one gap_ms after its first hand-over
+                lock = status(agent("acquire", "c", "gap"), "OK")
+                waiting = other.ask("acquire", "c", "gap")
+                assert eventually(lambda: agent("inspect", "c", "gap").waiters == 1)
+                status(agent("release", "c", lock.lock), "OK")
+                status(other("release", "c", status(waiting.result(), "OK").lock), "OK")
+            same(SERVER.call("EXISTS", "ll1:g:{liblock:gap}"), leaves)
+
+
+@test
+def who_finds_a_key_busy_is_told_who_has_it_even_a_foreign_client():
+    with opened(Agent()) as agent:
+        SERVER.call("SET", "liblock:theirs", "a value of theirs", "PX", "5000")
+        failed = status(agent("acquire", "c", "theirs", wait_ms=0, busy_info=1), "BUSY")
+        assert failed.message.startswith("held by a client of another library for "), failed
+        SERVER.call("DEL", "liblock:theirs")
+
+
+@test
 def tokens_rise_over_releases_expiries_and_deletions_by_hand():
     with opened(Agent()) as agent:
         last = 0

@@ -105,6 +105,31 @@ static liblock_acquire_options tagged(uint64_t tag) {
   return options;
 }
 
+/* Requests of this context, whose ends nobody reads before drain(). */
+static liblock_completions *ends;
+
+static bool ask(const char *key, liblock_acquire_options *options, liblock_request *request) {
+  if (ends == NULL && liblock_completions_open(mine, 8, &ends, NULL) != LIBLOCK_OK) return false;
+  options->completions = ends;
+  return liblock_acquire_async(mine, key, strlen(key), options, NULL, NULL, request) == LIBLOCK_OK;
+}
+
+static void drain(void) {
+  liblock_completion end = {.struct_size = sizeof end};
+  while (liblock_completions_next(ends, 100, &end) == LIBLOCK_OK) continue;
+  liblock_completions_free(ends);
+  ends = NULL;
+}
+
+/* What mine measures, and whether it tells of attempts. */
+static bool set_instruments(int32_t log_attempts) {
+  liblock_instrument_options instruments;
+  liblock_instrument_options_init(&instruments, sizeof instruments);
+  instruments.histograms = 1;
+  instruments.log_attempts = log_attempts;
+  return liblock_set_instruments(mine, &instruments) == LIBLOCK_OK;
+}
+
 static liblock_lock take(liblock_context *context, const char *key, const liblock_acquire_options *options) {
   liblock_lock lock = 0;
   return liblock_acquire(context, key, strlen(key), options, &lock, NULL) == LIBLOCK_OK ? lock : 0;
@@ -182,6 +207,49 @@ static void check_series(void) {
         "and so is its end");
 }
 
+/* Sorted, the busy key is neither the first nor the last. */
+static void check_series_in_the_way(void) {
+  forget();
+  heard one;
+  const liblock_bytes keys[] = {{"c", 1}, {"a", 1}, {"b", 1}};
+  liblock_lock lock = take(other, "b", NULL), none = 0;
+  liblock_acquire_options options = tagged(3);
+  options.wait_ms = 0;
+  check(liblock_acquire_many(mine, keys, 3, &options, &none, NULL) == LIBLOCK_BUSY &&
+            comes(LIBLOCK_EVENT_DEQUEUED_ON_LIMIT, &one) && strcmp(one.key, "b") == 0,
+        "a try of several keys names the busy one");
+  forget();
+  options.wait_ms = 60;
+  check(liblock_acquire_many(mine, keys, 3, &options, &none, NULL) == LIBLOCK_TIMEOUT &&
+            comes(LIBLOCK_EVENT_DEQUEUED_ON_LIMIT, &one) && strcmp(one.key, "b") == 0,
+        "and so does a wait that times out");
+  check(comes(1000 + LIBLOCK_ENTRY_DEQUEUED_ON_LIMIT, &one) && strstr(one.fields, " key=b ") != NULL,
+        "also in the log");
+  liblock_release(other, lock, NULL);
+}
+
+static void check_given_back(void) {
+  forget();
+  heard one;
+  liblock_owner *owner = NULL;
+  liblock_owner_open(mine, "worker", 6, &owner, NULL);
+  liblock_acquire_options options = tagged(4);
+  options.owner = owner;
+  options.ttl_ms = 30000;
+  const liblock_lock outer = take(mine, "again", &options);
+  options.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+  options.ttl_ms = 90000;
+  const liblock_lock inner = take(mine, "again", &options);
+  check(comes(LIBLOCK_EVENT_EXTENDED, &one) && one.event.ttl_ms == 90000, "a lease set anew is told");
+  forget();
+  check(liblock_release(mine, inner, NULL) == LIBLOCK_OK && comes(LIBLOCK_EVENT_EXTENDED, &one) &&
+            one.event.ttl_ms <= 30000 && one.event.ttl_ms > 20000 && one.event.lock == inner,
+        "and what it is set back to");
+  check(liblock_release(mine, outer, NULL) == LIBLOCK_OK, "the outer lock is still held");
+  liblock_owner_free(owner);
+  check(comes(LIBLOCK_EVENT_OWNER_CLOSED, &one), "its owner is closed behind everything else");
+}
+
 static void check_losses(void) {
   forget();
   heard one;
@@ -222,32 +290,27 @@ static void check_losses(void) {
 static void check_requests(void) {
   forget();
   heard one;
-  liblock_completions *queue = NULL;
-  liblock_completion end = {.struct_size = sizeof end};
   const liblock_lock lock = take(other, "queued", NULL);
   liblock_acquire_options options = tagged(9);
   liblock_request request = 0;
-  bool asked = liblock_completions_open(mine, 8, &queue, NULL) == LIBLOCK_OK;
-  options.completions = queue;
-  asked = asked && liblock_acquire_async(mine, "queued", 6, &options, NULL, NULL, &request) == LIBLOCK_OK;
+  bool asked = ask("queued", &options, &request);
   usleep(50000);
   check(asked && liblock_cancel(mine, request) == LIBLOCK_OK && comes(LIBLOCK_EVENT_FAILED, &one) &&
             one.event.status == LIBLOCK_CANCELED && one.event.tag == 9,
         "a canceled request is told as failed");
   forget();
-  asked = liblock_acquire_async(mine, "queued", 6, &options, NULL, NULL, &request) == LIBLOCK_OK;
+  asked = ask("queued", &options, &request);
   usleep(50000);
   check(asked && liblock_force_release(other, "queued", 6, LIBLOCK_DROP_QUEUE, NULL) == LIBLOCK_OK &&
             comes(LIBLOCK_EVENT_DEQUEUED, &one) && one.event.status == LIBLOCK_DEQUEUED,
         "one that an administrator threw out is told as dequeued");
   liblock_release(other, lock, NULL);
   forget();
-  asked = liblock_acquire_async(mine, "queued", 6, &options, NULL, NULL, &request) == LIBLOCK_OK;
+  asked = ask("queued", &options, &request);
   check(asked && comes(LIBLOCK_EVENT_OBTAINED, &one) && one.event.tag == 9 &&
             liblock_release(mine, one.event.lock, NULL) == LIBLOCK_OK,
         "one that is granted is told as obtained");
-  while (liblock_completions_next(queue, 100, &end) == LIBLOCK_OK) continue;
-  liblock_completions_free(queue);
+  drain();
 }
 
 static void check_measurements(void) {
@@ -264,27 +327,15 @@ static void check_measurements(void) {
         "statistics and histograms are text for Prometheus");
 }
 
-static void tell_attempts(int32_t are_told) {
-  liblock_instrument_options instruments;
-  liblock_instrument_options_init(&instruments, sizeof instruments);
-  instruments.histograms = 1;
-  instruments.log_attempts = are_told;
-  check(liblock_set_instruments(mine, &instruments) == LIBLOCK_OK, "attempts are told, or not");
-}
-
 static void check_queue(void) {
-  tell_attempts(1);
+  check(set_instruments(1), "attempts are told");
   forget();
   heard one;
-  liblock_completions *queue = NULL;
-  liblock_completion end = {.struct_size = sizeof end};
   const liblock_lock lock = take(other, "line", NULL);
   liblock_acquire_options options = tagged(11);
   liblock_request request = 0;
-  bool asked = liblock_completions_open(mine, 8, &queue, NULL) == LIBLOCK_OK;
-  options.completions = queue;
   options.queue_ttl_ms = 200;
-  asked = asked && liblock_acquire_async(mine, "line", 4, &options, NULL, NULL, &request) == LIBLOCK_OK;
+  const bool asked = ask("line", &options, &request);
   char instance[128], held_by[160];
   liblock_instance_id(other, instance, sizeof instance, NULL);
   snprintf(held_by, sizeof held_by, " held_by=%s", instance);
@@ -300,9 +351,8 @@ static void check_queue(void) {
         "a lock that is handed over is told as handed off");
   check(comes(LIBLOCK_EVENT_OBTAINED, &one) && liblock_release(mine, one.event.lock, NULL) == LIBLOCK_OK,
         "and as obtained");
-  while (liblock_completions_next(queue, 100, &end) == LIBLOCK_OK) continue;
-  liblock_completions_free(queue);
-  tell_attempts(0);
+  drain();
+  check(set_instruments(0), "and are not any more");
 }
 
 static void check_adopted(void) {
@@ -311,7 +361,8 @@ static void check_adopted(void) {
   char secret_bytes[2048];
   size_t needed = 0;
   const liblock_lock lock = take(mine, "passed", NULL);
-  check(liblock_export(mine, lock, secret_bytes, sizeof secret_bytes, &needed) == LIBLOCK_OK,
+  check(comes(LIBLOCK_EVENT_OBTAINED, &one) && /* else it might come behind the next forget() */
+            liblock_export(mine, lock, secret_bytes, sizeof secret_bytes, &needed) == LIBLOCK_OK,
         "a lock is exported");
   const liblock_acquire_options options = tagged(6);
   liblock_lock adopted = 0;
@@ -348,10 +399,7 @@ int main(int argument_count, char **words) {
   if (argument_count != 2) return fprintf(stderr, "usage: told URL\n"), 2;
   if (liblock_open(words[1], NULL, &mine, NULL) != LIBLOCK_OK) return 3;
   if (liblock_open(words[1], NULL, &other, NULL) != LIBLOCK_OK) return 3;
-  liblock_instrument_options instruments;
-  liblock_instrument_options_init(&instruments, sizeof instruments);
-  instruments.histograms = 1;
-  if (liblock_set_instruments(mine, &instruments) != LIBLOCK_OK) return 3;
+  if (!set_instruments(0)) return 3;
   if (liblock_set_events(mine, ~UINT64_C(0), on_event, NULL) != LIBLOCK_OK) return 3;
   if (liblock_set_log(mine, LIBLOCK_LOG_DEBUG, on_log, NULL) != LIBLOCK_OK) return 3;
   heard one;
@@ -362,6 +410,8 @@ int main(int argument_count, char **words) {
   check_limits();
   check_pair();
   check_series();
+  check_series_in_the_way();
+  check_given_back();
   check_losses();
   check_requests();
   check_queue();

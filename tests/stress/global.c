@@ -179,6 +179,8 @@ static void choice_next(choice *c) {
   c->plain.order = (int32_t)(next_random(&c->random) % 4);
   c->plain.wait_ms = next_random(&c->random) % 4 == 0 ? (int64_t)(next_random(&c->random) % 3) : -1;
   c->plain.ttl_ms = next_random(&c->random) % 4 == 0 ? 10 * FOR_EVER_MS : LIBLOCK_TTL_AUTO; /* none ends */
+  const bool extends = next_random(&c->random) % 2 == 0;
+  c->plain.on_conflict = extends ? LIBLOCK_ON_CONFLICT_REENTER_EXTEND : LIBLOCK_ON_CONFLICT_REENTER;
   c->named = c->asked = c->plain;
   c->named.owner = c->own;
   if (next_random(&c->random) % 2 == 0) c->asked.owner = c->asking;

@@ -106,6 +106,8 @@ static void *hammer(void *argument) {
     const uint32_t a = next_random(&random) % KEYS, b = next_random(&random) % KEYS;
     plain.order = (int32_t)(next_random(&random) % 4);
     plain.wait_ms = next_random(&random) % 4 == 0 ? (int64_t)(next_random(&random) % 3) : -1;
+    named.on_conflict =
+        next_random(&random) % 2 == 0 ? LIBLOCK_ON_CONFLICT_REENTER_EXTEND : LIBLOCK_ON_CONFLICT_REENTER;
     switch (next_random(&random) % 16) {
       case 0:
         everything();

@@ -69,6 +69,7 @@ static liblock_acquire_options random_options(uint64_t *random, uint64_t tag, li
   if (next_random(random) % 4 == 0) options.ttl_ms = 1 + next_random(random) % 3;
   if (next_random(random) % 8 == 0) options.queue_ttl_ms = 1;
   if (next_random(random) % 3 == 0) options.owner = owner;
+  if (next_random(random) % 2 == 0) options.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
   if (next_random(random) % 4 == 0) options.instrument = LIBLOCK_INSTRUMENT_ATTEMPTS;
   return options;
 }

@@ -162,12 +162,13 @@ typedef struct liblock_result {
   char message[256];      /* cause and cure of a failure, NUL-terminated; empty on success */
   uint32_t replicas;      /* replicas that had the grant within replicas_timeout_ms */
   uint32_t reserved;
+  liblock_info *info;     /* NULL, or with busy_info the key that was busy; the caller ends it by liblock_info_free */
 } liblock_result;
 
 /* Prepares a result; struct_size is sizeof(liblock_result) in the caller's header. Never fails: NULL and a size
  * too small to hold struct_size are ignored. Since 0.1. */
 LIBLOCK_API void liblock_result_init(liblock_result *result, size_t struct_size);
-#define LIBLOCK_RESULT_INIT {sizeof(liblock_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0}
+#define LIBLOCK_RESULT_INIT {sizeof(liblock_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, 0}
 
 enum {
   LIBLOCK_KIND_ACQUIRE = 1, /* a request to acquire ended; lock is set when status is OK */
@@ -195,7 +196,8 @@ typedef struct liblock_completion {
   int64_t waited_ms;    /* a grant's by the coarse clock: up to 10 too few */
   void *user_data;
   const char *message; /* static text */
-  liblock_info *info;  /* NULL, or a snapshot that the receiver frees by liblock_info_free */
+  liblock_info *info;  /* NULL, or a snapshot that the receiver frees by liblock_info_free: of INSPECT, and of a failed
+                        * ACQUIRE with busy_info */
 } liblock_completion;
 
 typedef void (*liblock_callback)(const liblock_completion *completion, void *user_data);
@@ -210,7 +212,7 @@ enum {
   LIBLOCK_EVENT_MAY_EVICT = 5,                /* the server's maxmemory-policy can evict locks; told once */
   LIBLOCK_EVENT_OBTAINED = 6,                 /* a lock on one key, or the global lock, was granted or adopted */
   LIBLOCK_EVENT_REENTERED = 7,                /* granted as a further handle of the owner's own hold */
-  LIBLOCK_EVENT_EXTENDED = 8,                 /* the lease was set anew by liblock_extend or REENTER_EXTEND */
+  LIBLOCK_EVENT_EXTENDED = 8,                 /* the lease was set anew by liblock_extend or REENTER_EXTEND, or back */
   LIBLOCK_EVENT_HOLD_AND_RELEASE = 9,         /* given back by its holder: how long it took to get, and was held */
   LIBLOCK_EVENT_SERIES_OBTAINED = 10,         /* OBTAINED of a lock on several keys */
   LIBLOCK_EVENT_SERIES_HOLD_AND_RELEASE = 11, /* HOLD_AND_RELEASE of a lock on several keys */
@@ -241,7 +243,8 @@ typedef struct liblock_event {
   uint64_t tag;              /* event_tag of the acquire */
   int64_t at_us;             /* when it happened: wall clock, since 1970 */
   int64_t obtained_at_us;    /* when the lock was granted: wall clock, since 1970 */
-  liblock_bytes key;         /* of several the first that was given, or the one that it is about; without prefix */
+  liblock_bytes key;         /* of several the first that was given, or the one that it is about: handed over, or in
+                              * the way of an acquire that failed; without prefix */
   const liblock_bytes *keys; /* all that were given; NULL for the global lock and where there is no acquire */
   size_t key_count;
   liblock_bytes owner;      /* identity, as in listings */
@@ -366,6 +369,8 @@ typedef struct liblock_context_options {
   const char *tls_server_name;      /* the name to expect instead of the url's host */
   int32_t tls_insecure;             /* 1 = any certificate will do: anybody in between can be the server */
   int32_t reserved2;                /* 0 */
+  int64_t foreign_gap_ms;           /* a release with waiters leaves the key free for clients of other libraries, who
+                                     * cannot queue, so often at most; 100; 0 = each time; -1 = never; to 600,000 */
   int64_t zombie_interval_ms;       /* between two signs of life (liblock_list_instances); 10,000; 100 to 3,600,000;
                                      * -1 = gives none: is on no list, is flushed and flushes in the background never */
 } liblock_context_options;
@@ -431,7 +436,8 @@ enum { LIBLOCK_BACKOFF_FIXED = 0, LIBLOCK_BACKOFF_LINEAR = 1, LIBLOCK_BACKOFF_EX
 /* What an acquire of a key does that the same named owner holds already. */
 enum {
   LIBLOCK_ON_CONFLICT_REENTER = 0,        /* a further handle on the same hold and token (default) */
-  LIBLOCK_ON_CONFLICT_REENTER_EXTEND = 1, /* the same, and the lease is set anew by this acquire's ttl_ms */
+  LIBLOCK_ON_CONFLICT_REENTER_EXTEND = 1, /* the same, and the lease is set anew by this acquire's ttl_ms; with its
+                                           * release it goes back to what was left of it, unless set since */
   LIBLOCK_ON_CONFLICT_WAIT = 2,           /* waits, even for itself */
   LIBLOCK_ON_CONFLICT_FAIL = 3            /* ALREADY_HELD */
 };
@@ -452,6 +458,12 @@ enum {
 /* How long to wait before retry `attempt` (0-based), in ms; used as it is, without jitter; 0 = at once; negative ends
  * the acquire as INVALID_ARGUMENT. Runs where the attempt runs, must not block or call the library. */
 typedef int64_t (*liblock_backoff_callback)(uint32_t attempt, void *user_data);
+
+/* Where a waiting acquire stands in the queue: position 0 = next in line; length: waiters of the key, itself included
+ * (of several keys the one that it waits for now). A blocking acquire runs it on its own thread, an asynchronous one as
+ * callbacks run; never after the end of the acquire can be known. The same calls are WOULD_DEADLOCK in it as in any
+ * callback. */
+typedef void (*liblock_queued_callback)(int64_t position, int64_t length, void *user_data);
 
 typedef struct liblock_acquire_options {
   size_t struct_size;
@@ -492,6 +504,15 @@ typedef struct liblock_acquire_options {
   int32_t replicas;                 /* servers only: a grant waits (WAIT), beyond wait_ms too, for so many; 0 to 64 */
   int32_t instrument;               /* LIBLOCK_INSTRUMENT_…, or-ed: what is told whatever the sampling says */
   uint64_t event_tag;               /* comes back in every event and log entry of this acquire and its lock */
+  liblock_queued_callback on_queued; /* told when position or length are seen to have changed: looked at every
+                                      * retry_interval_ms, less often far back in a long queue; on a server with each
+                                      * sign of life, alive_ms / 3 apart at most. Not of ORDER_ANY, and not together
+                                      * with completions in an asynchronous acquire. NULL = none */
+  void *on_queued_user_data;
+  int32_t busy_info; /* 1 = an end as BUSY, TIMEOUT or RETRIES_EXHAUSTED brings the info of the key that was busy, its
+                      * holder and waiters as they are then, and says so in the message. On a server that is one call
+                      * more, beyond wait_ms. Not of the global lock. 0 (default) */
+  int32_t reserved;  /* 0 */
 } liblock_acquire_options;
 
 LIBLOCK_API void liblock_acquire_options_init(liblock_acquire_options *options, size_t struct_size);

@@ -22,7 +22,7 @@ local function unpack_words(packed)
   return words
 end
 
--- ttl_ms 0: no expiry.
+-- ttl_ms 0: no expiry. What is left of a lock that somebody deleted by hand goes with it.
 local function write_record(key, record, ttl_ms, metadata)
   local written
   if tonumber(ttl_ms) == 0 then
@@ -30,8 +30,9 @@ local function write_record(key, record, ttl_ms, metadata)
   else
     written = redis.pcall('SET', key.lock, record, 'PX', ttl_ms)
   end
-  if is_error(written) or metadata == '' then return written end
+  if is_error(written) then return written end
   redis.call('DEL', key.metadata)
+  if metadata == '' then return written end
   written = redis.pcall('HSET', key.metadata, unpack(unpack_words(metadata)))
   if is_error(written) then
     redis.call('DEL', key.lock)

@@ -171,6 +171,34 @@ UNIT_TEST(what_is_granted_behind_the_end_of_a_context_is_kept_by_nobody) {
   EXPECT(seen.expired() && told.events.empty() && told.entries.empty());
 }
 
+UNIT_TEST(what_a_handle_gives_back_is_told_with_its_release_and_the_least_of_it) {
+  Listener told;
+  const auto trace = told.begin({"k", "l"});
+  trace->obtained(granted(1));
+  trace->given_back(kNever);
+  trace->given_back(4'000 * kMillisecond);
+  trace->given_back(5'000 * kMillisecond);
+  EXPECT(told.events.size() == 1);
+  trace->released(Status::OK, kMillisecond);
+  EXPECT(told.events.size() == 3 && told.events[1].kind == LIBLOCK_EVENT_EXTENDED);
+  EXPECT(told.events[1].ttl_ms == 4'000 && told.events[1].lock == 1 && told.events[1].elapsed_us == 1'000);
+  EXPECT(told.entries[told.entries.size() - 2].find(" ttl_ms=4000") != std::string::npos);
+}
+
+UNIT_TEST(an_acquire_of_several_keys_that_fails_names_the_one_that_was_last_in_its_way) {
+  for (const Status status : {Status::BUSY, Status::TIMEOUT, Status::CANCELED}) {
+    Listener told;
+    const auto trace = told.begin({"m", "l", "k", "l"});
+    Grant grant;
+    grant.busy_key = 1;
+    trace->failed(status, grant);
+    EXPECT(told.keys.back() == "l" && told.entries.back().find(" key=l key_count=4 ") != std::string::npos);
+    const auto unknown = told.begin({"m", "l"});
+    unknown->failed(status, {});
+    EXPECT(told.keys.back() == "m");
+  }
+}
+
 UNIT_TEST(the_time_of_the_release_does_not_count_as_held) {
   Listener told;
   const auto trace = told.begin({"k"});
@@ -212,5 +240,7 @@ UNIT_MAIN("trace", cmocka_unit_test(an_engine_tells_nobody_where_there_is_no_tra
           cmocka_unit_test(a_requeueing_and_a_cycle_are_told_with_their_numbers),
           cmocka_unit_test(a_loss_that_overtakes_its_grant_is_told_behind_it_and_once),
           cmocka_unit_test(what_is_granted_behind_the_end_of_a_context_is_kept_by_nobody),
+          cmocka_unit_test(what_a_handle_gives_back_is_told_with_its_release_and_the_least_of_it),
+          cmocka_unit_test(an_acquire_of_several_keys_that_fails_names_the_one_that_was_last_in_its_way),
           cmocka_unit_test(the_time_of_the_release_does_not_count_as_held),
           cmocka_unit_test(the_bounds_of_buckets_are_powers_of_two_of_a_microsecond))

@@ -317,6 +317,16 @@ UNIT_TEST(a_clearing_that_lets_time_pass_ends_when_its_context_closes) {
   EXPECT(question.ends == 1 && question.status == Status::CLOSED);
 }
 
+UNIT_TEST(metadata_of_a_lock_that_was_deleted_by_hand_is_not_shown_with_the_next) {
+  Scene s;
+  s.node.ask({"HSET", "ll1:m:{liblock:k}", "name", "value"});
+  s.hold("k", 1, "x@far");
+  EXPECT(s.inspect_queue("k").metadata.size() == 1);
+  s.node.ask({"DEL", "liblock:k"});
+  s.a.take("k");
+  EXPECT(s.inspect_queue("k").metadata.empty());
+}
+
 UNIT_TEST(force_release_says_what_there_was) {
   Scene s;
   s.queue("k", 1, "b", s.now_us());
@@ -347,4 +357,5 @@ UNIT_MAIN("inspecting",
           cmocka_unit_test(clear_instance_takes_its_locks_and_all_its_requests_of_both_kinds),
           cmocka_unit_test(clear_dead_takes_from_instances_that_are_silent_twice_and_requests_that_are_old),
           cmocka_unit_test(a_clearing_that_lets_time_pass_ends_when_its_context_closes),
+          cmocka_unit_test(metadata_of_a_lock_that_was_deleted_by_hand_is_not_shown_with_the_next),
           cmocka_unit_test(force_release_says_what_there_was))

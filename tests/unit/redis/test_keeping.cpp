@@ -371,43 +371,6 @@ UNIT_TEST(what_a_closed_connection_left_in_doubt_is_undone_whether_it_arrived_or
   }
 }
 
-UNIT_TEST(the_unused_part_of_an_extension_is_given_back_with_the_handle_that_asked_for_it) {
-  for (const bool outer_renews : {false, true}) {
-    Stage s;
-    const auto owner = s.a.owner("me");
-    Wanted &outer = s.a.acquire({"k"}, waiting_ms(1'000, 5'000, outer_renews), owner);
-    s.world.run_ms(1'000);
-    AcquireParams params = waiting_ms(1'000, 60'000, false);
-    params.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
-    Wanted &inner = s.a.acquire({"k"}, params, owner);
-    s.world.run_ms(1'000);
-    EXPECT(inner.is(Status::OK) && s.node.ask({"PTTL", "liblock:k"}).integer > 55'000);
-    s.a.release(inner.grant().handle);
-    s.world.run_ms(5);
-    const int64_t there = s.node.ask({"PTTL", "liblock:k"}).integer;
-    EXPECT(there <= 5'000 && there > 3'900);  // as it was when the inner one began
-    EXPECT(s.a.holds(outer.grant().handle));
-    s.world.run_ms(6'000);
-    EXPECT(s.a.holds(outer.grant().handle) == outer_renews);
-  }
-}
-
-UNIT_TEST(an_extension_that_somebody_else_asked_for_since_then_stays) {
-  Stage s;
-  const auto owner = s.a.owner("me");
-  Wanted &outer = s.a.acquire({"k"}, waiting_ms(1'000, 5'000, false), owner);
-  s.world.run_ms(100);
-  AcquireParams params = waiting_ms(1'000, 20'000, false);
-  params.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
-  Wanted &inner = s.a.acquire({"k"}, params, owner);
-  s.world.run_ms(100);
-  s.a.extend(outer.grant().handle, 40'000, false);
-  s.world.run_ms(100);
-  s.a.release(inner.grant().handle);
-  s.world.run_ms(5);
-  EXPECT(s.node.ask({"PTTL", "liblock:k"}).integer > 39'000);
-}
-
 UNIT_MAIN("keeping leases on a server", cmocka_unit_test(a_renewed_lease_outlives_its_time_to_live_by_far),
           cmocka_unit_test(a_first_lease_is_short_until_its_holder_has_shown_that_it_lives),
           cmocka_unit_test(a_lease_that_is_not_renewed_ends_here_before_it_ends_there),
@@ -434,6 +397,4 @@ UNIT_MAIN("keeping leases on a server", cmocka_unit_test(a_renewed_lease_outlive
           cmocka_unit_test(a_release_that_was_not_confirmed_goes_on_until_it_is),
           cmocka_unit_test(no_renewal_follows_a_release),
           cmocka_unit_test(a_grant_with_too_little_left_is_given_back),
-          cmocka_unit_test(the_unused_part_of_an_extension_is_given_back_with_the_handle_that_asked_for_it),
-          cmocka_unit_test(an_extension_that_somebody_else_asked_for_since_then_stays),
           cmocka_unit_test(what_a_closed_connection_left_in_doubt_is_undone_whether_it_arrived_or_not))

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// What a reentry that set the lease anew leaves unused goes back with its handle, by a clock that is moved by hand;
+// the same stories as redis/test_giving_back.cpp tells of a server.
+#include "../support/stage.hpp"
+#include "local/local_engine.hpp"
+
+using namespace liblock;
+using unit::for_ms;
+using unit::Request;
+using unit::World;
+
+namespace {
+
+// -1: no expiry.
+AcquireParams again(int64_t ttl_ms) {
+  AcquireParams params;
+  if (ttl_ms >= 0) params = for_ms(ttl_ms);
+  params.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+  return params;
+}
+
+struct Stage : unit::Stage {
+  std::shared_ptr<LocalOwner> me = world.owner("me");
+
+  Handle mine(std::vector<Bytes> keys, const AcquireParams &params) {
+    Request *request = ask(*me, std::move(keys), params);
+    EXPECT(request->done && request->grant.status == Status::OK);
+    return request->grant.handle;
+  }
+  void extend(Handle h, int64_t ttl_ms) {
+    HoldView after;
+    EXPECT(table().extend(&world, h, nanos_from_ms(ttl_ms), false, after) == Status::OK);
+  }
+  // -1: no expiry.
+  int64_t left_ms(Handle h) {
+    const HoldView seen = table().view(&world, h);
+    EXPECT(seen.status == Status::OK);
+    return seen.deadline == kNever ? -1 : ms_from_nanos(seen.deadline - world.now.load());
+  }
+  void let_go(Handle h) { EXPECT(release(h) == Status::OK); }
+};
+
+// Of one key, several, all.
+const std::vector<std::vector<Bytes>> kLocks = {{"k"}, {"a", "b", "c"}, {}};
+
+}  // namespace
+
+UNIT_TEST(the_lease_is_then_what_it_was_when_the_inner_acquire_began) {
+  for (const std::vector<Bytes> &keys : kLocks) {
+    Stage stage;
+    const Handle outer = stage.mine(keys, for_ms(5'000));
+    stage.world.advance_ms(1'000);
+    const Handle inner = stage.mine(keys, again(60'000));
+    stage.world.advance_ms(10'000);
+    EXPECT(stage.left_ms(outer) == 50'000 && stage.left_ms(inner) == 50'000);
+    stage.let_go(inner);
+    EXPECT(stage.left_ms(outer) == 4'000);
+    stage.world.advance_ms(4'000);
+    EXPECT(stage.release(outer) == Status::LOST);
+  }
+}
+
+UNIT_TEST(a_lease_that_was_set_shorter_is_as_long_again_and_one_without_end_has_none) {
+  for (const std::vector<Bytes> &keys : kLocks) {
+    Stage stage;
+    const Handle outer = stage.mine(keys, for_ms(5'000));
+    stage.let_go(stage.mine(keys, again(100)));
+    EXPECT(stage.left_ms(outer) == 5'000);
+    const Handle endless = stage.mine(keys, again(-1));
+    EXPECT(stage.left_ms(outer) == -1);
+    stage.let_go(endless);
+    EXPECT(stage.left_ms(outer) == 5'000);
+    stage.let_go(outer);
+    const Handle without = stage.mine(keys, {});
+    const Handle inner = stage.mine(keys, again(100));
+    EXPECT(stage.left_ms(without) == 100);
+    stage.let_go(inner);
+    EXPECT(stage.left_ms(without) == -1);
+    stage.let_go(without);
+  }
+}
+
+UNIT_TEST(nested_ones_give_back_in_any_order) {
+  for (const std::vector<Bytes> &keys : kLocks) {
+    for (const bool youngest_first : {true, false}) {
+      Stage stage;
+      const Handle outer = stage.mine(keys, for_ms(5'000));
+      const Handle first = stage.mine(keys, again(20'000));
+      stage.world.advance_ms(1'000);
+      const Handle plain = stage.mine(keys, for_ms(1));
+      const Handle second = stage.mine(keys, again(60'000));
+      stage.world.advance_ms(1'000);
+      stage.let_go(youngest_first ? second : first);
+      EXPECT(stage.left_ms(outer) == (youngest_first ? 19'000 : 59'000));
+      stage.let_go(youngest_first ? first : second);
+      EXPECT(stage.left_ms(outer) == 5'000);
+      stage.let_go(plain);
+      EXPECT(stage.left_ms(outer) == 5'000);
+      stage.let_go(outer);
+    }
+  }
+}
+
+UNIT_TEST(the_inner_one_keeps_what_it_asked_for_when_the_outer_one_goes_first) {
+  for (const std::vector<Bytes> &keys : kLocks) {
+    Stage stage;
+    const Handle outer = stage.mine(keys, for_ms(5'000));
+    const Handle inner = stage.mine(keys, again(60'000));
+    stage.let_go(outer);
+    EXPECT(stage.left_ms(inner) == 60'000);
+    stage.let_go(inner);
+    EXPECT(stage.world.stats().locks_held == 0);
+  }
+}
+
+UNIT_TEST(who_sets_the_lease_by_other_means_has_the_last_word) {
+  for (const std::vector<Bytes> &keys : kLocks) {
+    Stage stage;
+    const Handle outer = stage.mine(keys, for_ms(5'000));
+    const Handle inner = stage.mine(keys, again(20'000));
+    stage.extend(outer, 40'000);
+    const Handle above = stage.mine(keys, again(60'000));
+    stage.let_go(inner);
+    EXPECT(stage.left_ms(outer) == 60'000);
+    stage.let_go(above);
+    EXPECT(stage.left_ms(outer) == 40'000);
+    stage.let_go(outer);
+  }
+}
+
+UNIT_TEST(of_several_keys_only_those_that_were_held_already_go_back) {
+  Stage stage;
+  const Handle outer = stage.mine({"b"}, for_ms(5'000));
+  const Handle inner = stage.mine({"a", "b", "c"}, again(60'000));
+  const Handle other = stage.mine({"c"}, {});
+  stage.let_go(inner);
+  EXPECT(stage.left_ms(outer) == 5'000 && stage.left_ms(other) == 60'000);
+  EXPECT(!stage.table().is_locked("a"));
+  stage.let_go(outer);
+  stage.let_go(other);
+}
+
+UNIT_TEST(keys_that_go_one_by_one_give_back_their_own) {
+  Stage stage;
+  const Handle outer = stage.mine({"a", "b"}, for_ms(5'000));
+  stage.mine({"a", "b"}, again(60'000));
+  const Bytes a = "a", b = "b";
+  EXPECT(stage.table().release_keys(*stage.me, {&a, 1}) == Status::OK);
+  EXPECT(stage.left_ms(outer) == 5'000);  // the least of its keys
+  EXPECT(stage.table().release_keys(*stage.me, {&b, 1}) == Status::OK);
+  EXPECT(stage.left_ms(outer) == 5'000);
+  stage.let_go(outer);
+}
+
+// The lease is set when all keys are there, and not for the wait.
+UNIT_TEST(a_lock_that_waits_for_a_further_key_leaves_the_lease_alone_until_it_is_granted) {
+  Stage stage;
+  const Handle other = stage.take({"b"});
+  const Handle outer = stage.mine({"a"}, for_ms(5'000));
+  Request *inner = stage.ask(*stage.me, {"a", "b"}, again(60'000));
+  Request *younger = stage.ask(*stage.me, {"a"}, again(20'000));
+  EXPECT(!inner->done && younger->done && stage.left_ms(outer) == 20'000);
+  EXPECT(stage.release(other) == Status::OK);
+  EXPECT(inner->done && stage.left_ms(outer) == 60'000);
+  stage.let_go(inner->grant.handle);
+  EXPECT(stage.left_ms(outer) == 20'000);
+  stage.let_go(younger->grant.handle);
+  EXPECT(stage.left_ms(outer) == 5'000);
+  const Handle taken = stage.take({"b"});
+  Request *canceled = stage.ask(*stage.me, {"a", "b"}, again(60'000));
+  stage.table().ask_to_end(canceled->waiter, Status::CANCELED);
+  EXPECT(canceled->done && stage.left_ms(outer) == 5'000);
+  stage.let_go(outer);
+  EXPECT(stage.release(taken) == Status::OK);
+}
+
+UNIT_TEST(who_waits_is_served_when_the_lease_that_was_given_back_ends) {
+  for (const std::vector<Bytes> &keys : {kLocks[0], kLocks[1]}) {
+    Stage stage;
+    const Handle outer = stage.mine(keys, for_ms(1'000));
+    const Handle inner = stage.mine(keys, again(60'000));
+    Request *waiting = stage.ask(keys);
+    stage.world.advance_ms(10);
+    stage.let_go(inner);
+    stage.world.advance_ms(999);
+    EXPECT(!waiting->done);
+    stage.world.advance_ms(1);
+    EXPECT(waiting->done && stage.release(outer) == Status::LOST);
+    stage.end(waiting);
+  }
+}
+
+namespace {
+
+// An engine on the manual clock, whose lease timers the world fires.
+struct EngineStage {
+  World world;
+  LocalEngine engine{world.table, "instance", this, [this] { return world.runtime; }};
+  std::shared_ptr<Owner> me = engine.make_owner("me");
+  static inline int losses = 0;
+
+  EngineStage() { losses = 0; }
+  ~EngineStage() {
+    engine.close(false, [] {});
+  }
+  Handle acquire(const std::vector<Bytes> &keys, AcquireParams params, bool renews) {
+    params.runtime = world.runtime;
+    params.renew = renews;
+    params.on_lost = [](const liblock_completion *, void *) { ++losses; };
+    const Grant grant = engine.acquire(*me, keys, params);
+    EXPECT(grant.status == Status::OK);
+    return grant.handle;
+  }
+  int64_t left_ms(Handle h) { return ms_from_nanos(engine.view(h).deadline - world.now.load()); }
+  void run_for_ms(int64_t ms) {
+    for (int64_t i = 0; i < ms; ++i) world.advance_ms(1);
+  }
+};
+
+}  // namespace
+
+UNIT_TEST(an_outer_lock_that_is_renewed_goes_on_to_be_and_one_that_is_not_ends) {
+  for (const std::vector<Bytes> &keys : kLocks) {
+    for (const bool renews : {false, true}) {
+      EngineStage stage;
+      const Handle outer = stage.acquire(keys, for_ms(300), renews);
+      stage.run_for_ms(150);
+      const Handle inner = stage.acquire(keys, again(6'000), !renews);
+      stage.run_for_ms(1'000);
+      EXPECT(stage.engine.release(inner) == Status::OK);
+      EXPECT(stage.left_ms(outer) <= 300 && stage.left_ms(outer) >= 149);
+      stage.run_for_ms(1'000);
+      EXPECT((stage.engine.view(outer).status == Status::OK) == renews);
+      EXPECT(EngineStage::losses == (renews ? 0 : 1));
+      EXPECT(stage.engine.release(outer) == (renews ? Status::OK : Status::LOST));
+    }
+  }
+}
+
+UNIT_TEST(a_renewed_lock_outlives_a_shorter_lease_that_a_reentry_set) {
+  for (const std::vector<Bytes> &keys : kLocks) {
+    EngineStage stage;
+    const Handle outer = stage.acquire(keys, for_ms(3'000), true);
+    const Handle inner = stage.acquire(keys, again(90), false);
+    stage.run_for_ms(1'000);
+    EXPECT(stage.engine.view(outer).status == Status::OK && EngineStage::losses == 0);
+    EXPECT(stage.engine.release(inner) == Status::OK && stage.engine.release(outer) == Status::OK);
+  }
+}
+
+UNIT_MAIN("what a reentry gives back",
+          cmocka_unit_test(the_lease_is_then_what_it_was_when_the_inner_acquire_began),
+          cmocka_unit_test(a_lease_that_was_set_shorter_is_as_long_again_and_one_without_end_has_none),
+          cmocka_unit_test(nested_ones_give_back_in_any_order),
+          cmocka_unit_test(the_inner_one_keeps_what_it_asked_for_when_the_outer_one_goes_first),
+          cmocka_unit_test(who_sets_the_lease_by_other_means_has_the_last_word),
+          cmocka_unit_test(of_several_keys_only_those_that_were_held_already_go_back),
+          cmocka_unit_test(keys_that_go_one_by_one_give_back_their_own),
+          cmocka_unit_test(a_lock_that_waits_for_a_further_key_leaves_the_lease_alone_until_it_is_granted),
+          cmocka_unit_test(who_waits_is_served_when_the_lease_that_was_given_back_ends),
+          cmocka_unit_test(an_outer_lock_that_is_renewed_goes_on_to_be_and_one_that_is_not_ends),
+          cmocka_unit_test(a_renewed_lock_outlives_a_shorter_lease_that_a_reentry_set))

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// What a reentry that set the lease anew leaves unused goes back with its handle; the same stories as
+// local/test_given_back.cpp tells of a local context. Times are less the 1 % and 2 ms that a lease is believed for.
+#include "stage.hpp"
+
+using namespace unit;
+
+namespace {
+
+struct GivingBack : Stage {
+  std::shared_ptr<liblock::RedisOwner> me = a.owner("me");
+
+  Handle mine(const std::vector<std::string> &keys, int64_t ttl_ms, bool extends = false,
+              bool renews = false) {
+    AcquireParams params = waiting_ms(1'000, ttl_ms, renews);
+    if (extends) params.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+    Wanted &wanted = a.acquire(keys, params, me);
+    world.run_ms(5);
+    EXPECT(wanted.is(Status::OK));
+    return wanted.grant().handle;
+  }
+  Handle again(const std::vector<std::string> &keys, int64_t ttl_ms) { return mine(keys, ttl_ms, true); }
+  void let_go(Handle handle) {
+    a.release(handle);
+    world.run_ms(5);
+  }
+  // Here and on the server: at most this, and little less.
+  bool is_left_ms(Handle handle, const std::string &key, int64_t ms) {
+    const int64_t there = node.ask({"PTTL", "liblock:" + key}).integer;
+    const int64_t here = (a.instance().holds.view(handle).deadline - a.host().now()) / kMillisecond;
+    const int64_t least = ms - ms / 20 - 100;
+    return here <= there && there <= ms && here >= least;
+  }
+};
+
+const std::vector<std::vector<std::string>> kLocks = {{"k"}, {"k", "l"}};
+
+}  // namespace
+
+UNIT_TEST(the_unused_part_of_an_extension_is_given_back_with_the_handle_that_asked_for_it) {
+  for (const bool outer_renews : {false, true}) {
+    GivingBack s;
+    const Handle outer = s.mine({"k"}, 5'000, false, outer_renews);
+    s.world.run_ms(1'000);
+    const Handle inner = s.again({"k"}, 60'000);
+    s.world.run_ms(1'000);
+    EXPECT(s.is_left_ms(outer, "k", 59'000));
+    s.let_go(inner);
+    const int64_t there = s.node.ask({"PTTL", "liblock:k"}).integer;
+    EXPECT(there <= 5'000 && there > 3'800);  // as it was when the inner one began
+    s.world.run_ms(6'000);
+    EXPECT(s.a.holds(outer) == outer_renews);
+  }
+}
+
+UNIT_TEST(an_extension_that_somebody_else_asked_for_since_then_stays) {
+  GivingBack s;
+  const Handle outer = s.mine({"k"}, 5'000);
+  const Handle inner = s.again({"k"}, 20'000);
+  s.a.extend(outer, 40'000, false);
+  s.world.run_ms(5);
+  const Handle above = s.again({"k"}, 60'000);
+  s.let_go(inner);
+  EXPECT(s.is_left_ms(outer, "k", 60'000));
+  s.let_go(above);
+  EXPECT(s.is_left_ms(outer, "k", 40'000));
+}
+
+UNIT_TEST(a_lease_that_was_set_shorter_is_as_long_again) {
+  for (const std::vector<std::string> &keys : kLocks) {
+    GivingBack s;
+    const Handle outer = s.mine(keys, 5'000);
+    s.let_go(s.again(keys, 500));
+    EXPECT(s.is_left_ms(outer, "k", 5'000));
+    s.let_go(outer);
+    EXPECT(s.is_free("k"));
+  }
+}
+
+UNIT_TEST(nested_ones_give_back_in_any_order) {
+  for (const std::vector<std::string> &keys : kLocks) {
+    for (const bool youngest_first : {true, false}) {
+      GivingBack s;
+      const Handle outer = s.mine(keys, 5'000);
+      const Handle first = s.again(keys, 20'000);
+      const Handle plain = s.mine(keys, 1'000);
+      const Handle second = s.again(keys, 60'000);
+      s.let_go(youngest_first ? second : first);
+      EXPECT(s.is_left_ms(outer, "k", youngest_first ? 20'000 : 60'000));
+      s.let_go(youngest_first ? first : second);
+      EXPECT(s.is_left_ms(outer, "k", 5'000));
+      s.let_go(plain);
+      EXPECT(s.is_left_ms(outer, "k", 5'000));
+      s.let_go(outer);
+      EXPECT(s.is_free("k"));
+    }
+  }
+}
+
+UNIT_TEST(the_inner_one_keeps_what_it_asked_for_when_the_outer_one_goes_first) {
+  GivingBack s;
+  const Handle outer = s.mine({"k"}, 5'000);
+  const Handle inner = s.again({"k"}, 60'000);
+  s.let_go(outer);
+  EXPECT(s.is_left_ms(inner, "k", 60'000));
+  s.let_go(inner);
+  EXPECT(s.is_free("k"));
+}
+
+UNIT_TEST(of_several_keys_only_those_that_were_held_already_go_back) {
+  GivingBack s;
+  const Handle outer = s.mine({"b"}, 5'000);
+  const Handle inner = s.again({"a", "b", "c"}, 60'000);
+  const Handle other = s.mine({"c"}, 1'000);
+  s.let_go(inner);
+  EXPECT(s.is_left_ms(outer, "b", 5'000) && s.is_left_ms(other, "c", 60'000) && s.is_free("a"));
+}
+
+// A reentry whose caller gave up before the server had answered.
+UNIT_TEST(what_nobody_waits_for_any_more_goes_back_too) {
+  GivingBack s;
+  const Handle outer = s.mine({"k"}, 5'000);
+  AcquireParams params = waiting_ms(1'000, 60'000, false);
+  params.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+  Wanted &wanted = s.a.acquire({"k"}, params, s.me);
+  s.a.cancel(wanted);
+  s.world.run_ms(50);
+  EXPECT(wanted.ended() && !wanted.is(Status::OK) && s.is_left_ms(outer, "k", 5'000));
+}
+
+UNIT_MAIN("what a reentry gives back on a server",
+          cmocka_unit_test(the_unused_part_of_an_extension_is_given_back_with_the_handle_that_asked_for_it),
+          cmocka_unit_test(an_extension_that_somebody_else_asked_for_since_then_stays),
+          cmocka_unit_test(a_lease_that_was_set_shorter_is_as_long_again),
+          cmocka_unit_test(nested_ones_give_back_in_any_order),
+          cmocka_unit_test(the_inner_one_keeps_what_it_asked_for_when_the_outer_one_goes_first),
+          cmocka_unit_test(of_several_keys_only_those_that_were_held_already_go_back),
+          cmocka_unit_test(what_nobody_waits_for_any_more_goes_back_too))
