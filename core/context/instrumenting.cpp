@@ -74,6 +74,7 @@ void Context::tell_keys_released(const Owner &owner, Nanos elapsed) {
 void Context::tell_owner_closed(const Owner &owner, Nanos elapsed) {
   const auto held = instruments_->of_owner(&owner);
   for (const auto &[lock, trace] : held) tell_release(lock, Status::OK, elapsed);
+  if (owner.close_told.exchange(true)) return;
   auto told = std::make_unique<Told>(LIBLOCK_EVENT_OWNER_CLOSED);
   told->owner = owner.id();
   told->event.owner = bytes_of(told->owner);

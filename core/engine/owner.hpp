@@ -28,6 +28,8 @@ class Owner {
   // Set before its holds and waits are ended, and read under the lock that a grant takes: what is granted
   // later sees it.
   std::atomic<bool> closed{false};
+  // OWNER_CLOSED was told, which is once, however often it is closed.
+  mutable std::atomic<bool> close_told{false};
   // Its instance was closed with on_close = LEAVE.
   std::atomic<bool> zombie{false};
 

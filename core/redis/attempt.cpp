@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/trace.hpp"
 #include "redis/instance.hpp"
 #include "redis/key_names.hpp"
 
@@ -67,6 +68,8 @@ void Attempt::sending(Nanos now) {
   if (has_body()) return;              // the same again, with its script
   if (!std::exchange(was_sent_, true)) ++instance_.attempts_open;
   sent_at_ = now;
+  if (request_ != nullptr && Waiting::tells_attempts(*request_))
+    Trace::tell_attempt(request_->params_.trace, LIBLOCK_ENTRY_ATTEMPT_READY);
   not_after_us_ = request_ == nullptr ? 1
                                       : instance_.link.server_clock().not_after(
                                             now, 2 * instance_.options.connection.command_timeout);

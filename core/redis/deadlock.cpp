@@ -42,7 +42,10 @@ class Waiting::SearchCall final : public ServerCall {
     // Reported once; but it goes on to be noted, for the searches of others.
     const bool is_known = ended == "cycle" && (request == nullptr || std::exchange(request->reported_, true));
     if (!ended.empty() && !is_known) ++instance_.counts.deadlocks;
-    if (request != nullptr && !ended.empty() && !is_known) Trace::tell_deadlock(request->params_.trace, {});
+    Sight sight;
+    sight.count = static_cast<uint64_t>(reply.at(1).integer);
+    if (request != nullptr && !ended.empty() && !is_known)
+      Trace::tell_deadlock(request->params_.trace, sight);
     if (request != nullptr && ended == id_) instance_.waiting.end(*request, Status::DEADLOCK);
     delete this;
   }

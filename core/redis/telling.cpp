@@ -16,7 +16,6 @@ void Waiting::tell_beginning(const AcquireRequest &request) const {
   Sight sight;
   sight.count = request.number_;
   Trace::tell_attempt(request.params_.trace, LIBLOCK_ENTRY_ATTEMPT_STARTED, sight);
-  if (instance_.link.is_connected()) Trace::tell_attempt(request.params_.trace, LIBLOCK_ENTRY_ATTEMPT_READY);
 }
 
 // The entries of one attempt, in the order in which the script goes.
@@ -29,7 +28,7 @@ void Waiting::tell_busy(const AcquireRequest &request, const std::string &lock_k
   if (instance_.keyspace.key_of(lock_key, key)) sight.key = key;
   sight.position = reply.at(5).integer;
   sight.length = reply.at(7).integer;
-  Trace::tell_attempt(trace, LIBLOCK_ENTRY_ATTEMPT_QUEUED, sight);
+  if (sight.position >= 0) Trace::tell_attempt(trace, LIBLOCK_ENTRY_ATTEMPT_QUEUED, sight);
   if (const int64_t buried = reply.at(9).integer; buried > 0) {
     sight.count = static_cast<uint64_t>(buried);
     Trace::tell_attempt(trace, LIBLOCK_ENTRY_ATTEMPT_OVERDUE_REMOVED, sight);
@@ -45,7 +44,6 @@ void Waiting::tell_busy(const AcquireRequest &request, const std::string &lock_k
   sight.remaining_ms = reply.at(3).integer >= 0 ? reply.at(3).integer : -1;
   const std::string first_owner = unescape_field(reply.at(11).text);
   sight.first = first_owner;
-  if (request.goes_to_end_) Trace::tell_attempt(trace, LIBLOCK_ENTRY_ATTEMPT_QUEUE_TTL_REACHED, sight);
   Trace::tell_attempt(trace, LIBLOCK_ENTRY_ATTEMPT_FIRST_IN_QUEUE, sight);
   const bool is_free = reply.at(3).integer == -2;
   Trace::tell_attempt(trace, is_free ? LIBLOCK_ENTRY_ATTEMPT_NOT_FIRST : LIBLOCK_ENTRY_ATTEMPT_STILL_HELD,

@@ -143,6 +143,8 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
   const auto at =
       static_cast<size_t>(std::find(request.keys_.begin(), request.keys_.end(), key) - request.keys_.begin());
   request.grant.busy_key = static_cast<uint32_t>(at);
+  if (std::exchange(request.goes_to_end_, false)) tell_requeued(request, reply);
+  tell_busy(request, key, reply);
   if (request.params_.tries_once()) {
     forget_id(request);  // nothing of it is there
     return finish(request, Status::BUSY);
@@ -152,8 +154,6 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
   request.has_place_ = !request.barges();
   request.since_us_ = reply.at(4).integer;
   request.ticket_us_ = reply.at(8).integer;
-  tell_busy(request, key, reply);
-  if (std::exchange(request.goes_to_end_, false)) tell_requeued(request, reply);
   if (request.requeue_at_ == kNever && request.params_.queue_ttl != kNever)
     request.requeue_at_ = instance_.runtime->now() + request.params_.queue_ttl;
   if (is_new && request.has_place_ && request.owner_->named() && instance_.options.deadlock_delay != kNever)

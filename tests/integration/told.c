@@ -345,14 +345,52 @@ static void check_queue(void) {
         "and who holds the key");
   check(comes(LIBLOCK_EVENT_REQUEUED, &one) && one.event.tag == 11 && one.event.queue_length == 1,
         "after its time in the queue it is told as requeued");
-  check(comes(1000 + LIBLOCK_ENTRY_ATTEMPT_QUEUE_TTL_REACHED, &one), "and its attempt says why");
+  check(
+      comes(1000 + LIBLOCK_ENTRY_ATTEMPT_QUEUE_TTL_REACHED, &one) &&
+          count_of(1000 + LIBLOCK_ENTRY_ATTEMPT_QUEUE_TTL_REACHED) == count_of(1000 + LIBLOCK_ENTRY_REQUEUED),
+      "and its attempt says why, once");
   check(liblock_release(other, lock, NULL) == LIBLOCK_OK && comes(LIBLOCK_EVENT_HANDED_OFF, &one) &&
             one.event.token != 0 && strcmp(one.key, "line") == 0,
         "a lock that is handed over is told as handed off");
   check(comes(LIBLOCK_EVENT_OBTAINED, &one) && liblock_release(mine, one.event.lock, NULL) == LIBLOCK_OK,
         "and as obtained");
   drain();
-  check(set_instruments(0), "and are not any more");
+}
+
+static void check_try(void) {
+  forget();
+  heard one;
+  const liblock_lock lock = take(other, "tried", NULL);
+  liblock_acquire_options options = tagged(13);
+  options.wait_ms = 0;
+  check(take(mine, "tried", &options) == 0 && comes(1000 + LIBLOCK_ENTRY_ATTEMPT_STILL_HELD, &one) &&
+            strstr(one.fields, " held_by=") != NULL && comes(1000 + LIBLOCK_ENTRY_ATTEMPT_READY, &one) &&
+            count_of(1000 + LIBLOCK_ENTRY_ATTEMPT_QUEUED) == 0,
+        "one attempt that finds the key held says who holds it");
+  liblock_release(other, lock, NULL);
+  check(set_instruments(0), "attempts are told no more");
+}
+
+static void check_deadlock(void) {
+  forget();
+  heard one;
+  liblock_owner *left = NULL, *right = NULL;
+  liblock_owner_open(mine, "left", 4, &left, NULL);
+  liblock_owner_open(mine, "right", 5, &right, NULL);
+  liblock_acquire_options of_left = tagged(14), of_right = tagged(15);
+  of_left.owner = left;
+  of_right.owner = right;
+  liblock_request request;
+  const bool wait = take(mine, "x", &of_left) && take(mine, "y", &of_right) && ask("y", &of_left, &request) &&
+                    ask("x", &of_right, &request);
+  check(wait && comes(LIBLOCK_EVENT_DEADLOCK_FOUND, &one) && one.event.count == 2,
+        "a circle of owners is told with their number");
+  liblock_owner_close(left);
+  liblock_owner_free(left);
+  liblock_owner_free(right);
+  check(comes(LIBLOCK_EVENT_OWNER_CLOSED, &one), "an owner that is closed twice");
+  drain();
+  check(count_of(LIBLOCK_EVENT_OWNER_CLOSED) == 2, "is told as closed once");
 }
 
 static void check_adopted(void) {
@@ -415,6 +453,8 @@ int main(int argument_count, char **words) {
   check_losses();
   check_requests();
   check_queue();
+  check_try();
+  check_deadlock();
   check_adopted();
   check_measurements();
   check_close();

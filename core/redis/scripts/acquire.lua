@@ -51,7 +51,18 @@ if stood > 0 then
     if string.sub(redis.call('GET', key.lock) or '', 1, 36) == ours then free(key, now, -1) end
   end
 end
-if busy and (mode == 'try' or mode == 'barge') then return {'BUSY', now, busy, -2, 0, -1, 0, 0, 0, 0} end
+local function with_names(answer)
+  if ARGV[24] ~= '1' then return answer end
+  local first = redis.call('ZRANGE', keys[busy].queue, 0, 0)[1]
+  local entry = first and redis.call('HGET', keys[busy].entries, first) or ''
+  answer[11] = string.sub(holder, 1, 1024)
+  answer[12] = string.match(entry, '^%d+|%d+|%d+|%d+|%-?%d+|[^|]*|([^|]*)|') or ''
+  return answer
+end
+if busy and (mode == 'try' or mode == 'barge') then
+  local length = ARGV[24] == '1' and redis.call('ZCARD', keys[busy].queue) or 0
+  return with_names({'BUSY', now, busy, redis.call('PTTL', keys[busy].lock), 0, -1, 0, length, 0, buried})
+end
 
 local taken = not busy and count or mode == 'any' and 0 or busy - 1
 local ttl_ms = busy and ARGV[14] or ARGV[4]
@@ -117,12 +128,5 @@ else
 end
 local place = redis.call('ZRANK', key.queue, id)
 local is_foreign = holder ~= '' and string.sub(holder, 1, 4) ~= 'll1|' and 1 or 0
-local answer = {'BUSY', now, busy, redis.call('PTTL', key.lock), since, place or -1, is_foreign,
-  redis.call('ZCARD', key.queue), ticket, buried}
-if ARGV[24] == '1' then
-  local first = redis.call('ZRANGE', key.queue, 0, 0)[1]
-  local entry = first and redis.call('HGET', key.entries, first) or ''
-  answer[11] = string.sub(holder, 1, 1024)
-  answer[12] = string.match(entry, '^%d+|%d+|%d+|%d+|%-?%d+|[^|]*|([^|]*)|') or ''
-end
-return answer
+return with_names({'BUSY', now, busy, redis.call('PTTL', key.lock), since, place or -1, is_foreign,
+  redis.call('ZCARD', key.queue), ticket, buried})

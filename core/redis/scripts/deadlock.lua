@@ -4,8 +4,7 @@
 -- KEYS: the waits of the owner
 -- ARGV: 1 owner | 2 attempt id | 3 lock key | 4 how long the note holds, in ms | 5 edges to follow at most |
 --   6 self, youngest or report: whose wait ends
--- Returns: attempt id of the wait that ended, 'cycle' when it was to be reported only, or empty | 1 = the search came
---   to its bound
+-- Returns: attempt id of the wait that ended, 'cycle' when it was to be reported only, or empty | owners of the cycle
 -- Uses: grant, hand_on
 local function side(letter, name) return 'll1:' .. letter .. ':{' .. name .. '}' end
 local function is_named(owner) return owner and string.find(owner, '/', 1, true) ~= nil end
@@ -80,8 +79,8 @@ if is_new and redis.call('HLEN', KEYS[1]) % 64 == 0 then waits_of(ARGV[1], math.
 
 local first = wait_of(ARGV[2], ARGV[3])
 local cycle = first and search(first, {})
-if not cycle then return {'', (edges > most or walked > most) and 1 or 0} end
-if ARGV[6] == 'report' then return {'cycle', 0} end
+if not cycle then return {'', 0} end
+if ARGV[6] == 'report' then return {'cycle', #cycle} end
 local ends = first
 for _, wait in ipairs(cycle) do
   if ARGV[6] == 'youngest' and wait.since > ends.since then ends = wait end
@@ -89,4 +88,4 @@ end
 leave({queue = side('q', ends.lock), entries = side('e', ends.lock)}, ends.id)
 redis.call('HDEL', side('o', ends.owner), ends.id)
 if ends ~= first then redis.call('PUBLISH', 'll1:i:' .. ends.instance, 'x' .. ends.id .. ends.lock) end
-return {ends.id, 0}
+return {ends.id, #cycle}
