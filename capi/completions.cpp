@@ -61,6 +61,7 @@ void liblock_completions_free(liblock_completions *completions) {
   if (completions == nullptr || completions->context->forked()) return;
   const liblock_status status = guarded([&] {
     completions->rep->abandon([&](const liblock_completion &unread) {
+      delete unread.info;
       if (unread.kind != LIBLOCK_KIND_ACQUIRE || unread.status != LIBLOCK_OK) return;
       const Status released = completions->context->release(unread.lock);
       static_cast<void>(released);

@@ -82,11 +82,11 @@ class ContextRequest final : public PendingCall, public Notice {
 
   liblock_request id = 0;
   const AcquireParams &params() const { return *params_; }
-  // What it asks for beyond a lock. Before it begins; throws std::bad_alloc.
-  void keep(std::shared_ptr<RequestProgress> progress, std::span<const Bytes> keys) {
+  // What it asks for beyond a lock; without memory for a look at the busy key, there is none. Before it begins.
+  void keep(std::shared_ptr<RequestProgress> progress, std::span<const Bytes> keys) try {
     progress_ = std::move(progress);
     if (params_->busy_info && !keys.empty()) busy_look_ = std::make_unique<BusyLook>(*this, keys);
-  }
+  } catch (const std::bad_alloc &) {}
 
   void ended(const Grant &grant) override {
     Engine &engine = context_.engine();
@@ -283,7 +283,7 @@ Outcome Context::acquire(std::span<const Bytes> keys, const liblock_acquire_opti
 }
 
 // A look that fails leaves the end as it is.
-void Context::look_at_busy(std::span<const Bytes> keys, Outcome &outcome) {
+void Context::look_at_busy(std::span<const Bytes> keys, Outcome &outcome) try {
   WaitedAsk question(Ask::What::Inspect);
   question.flag = true;
   question.keys = {std::string(busy_key(keys, outcome.grant.busy_key))};
@@ -291,6 +291,8 @@ void Context::look_at_busy(std::span<const Bytes> keys, Outcome &outcome) {
   if (ask(question, false, ignored) != Status::OK || question.infos.empty()) return;
   outcome.info = std::move(question.infos.front());
   if (outcome.message.empty()) outcome.message = busy_message(*outcome.info);
+} catch (const std::bad_alloc &) {
+  // The thread still counts as waiting, which its caller ends.
 }
 
 Outcome Context::adopt(Bytes exported, const liblock_acquire_options *options) {

@@ -259,7 +259,8 @@ Status LockTable::release_global(const Owner &instance, Handle h) {
     if (lost) {
       lose_global(EndReason::Expired, deferred);
     } else {
-      const auto above = static_cast<size_t>(global_.handles.end() - global_.handles.erase(found));
+      const auto next = global_.handles.erase(found);  // moves end()
+      const auto above = static_cast<size_t>(global_.handles.end() - next);
       give_back_global_extension(*record, above);
       counters_.global_released.fetch_add(1);
       end_watches(global_.queue, Waiter::Kind::WatchLost, h, Status::NOT_HELD, deferred);

@@ -104,7 +104,11 @@ void LocalEngine::cancel(PendingCall &call) {
 }
 
 void LocalEngine::start(Ask &ask) {
-  ask.status = answer(ask);
+  try {
+    ask.status = answer(ask);
+  } catch (const std::bad_alloc &) {
+    ask.status = Status::NO_MEMORY;
+  }
   ask.ended();
 }
 

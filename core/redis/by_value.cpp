@@ -38,6 +38,9 @@ class ByValueCall final : public ServerCall {
     if (reply.at(0).integer == 0) return end(Status::NOT_HELD, "");
     if (reply.at(0).integer != 2) return end(Status::NOT_OWNER, "");
     if (ask_.what == Ask::What::ReleaseKey) instance_.taken_away(lock_key_, named_, false);
+    if (ask_.what == Ask::What::ExtendKey) {
+      for (const LeaseRef &lease : instance_.keeper.find(lock_key_)) instance_.forget_extensions(*lease);
+    }
     const int64_t left_ms = reply.at(1).integer;
     ask_.view.deadline = left_ms < 0 ? kNever : instance_.clock.now() + nanos_from_ms(left_ms);
     end(Status::OK, "");

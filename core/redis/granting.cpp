@@ -161,7 +161,7 @@ void Waiting::extend_reentered(AcquireRequest &request) {
                             if (HeldLock *lock = instance_.holds.find(ended.grant.handle); lock != nullptr)
                               lock->loss_told = false;
                             if (status == Status::OK) return succeed(ended);
-                            if (status == Status::LOST && !ended.params_.tries_once()) {
+                            if (status == Status::LOST) {
                               instance_.release(std::exchange(ended.grant.handle, 0), nullptr);
                               return ask(ended);  // what it would have reentered is no more
                             }

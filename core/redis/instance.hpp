@@ -57,6 +57,8 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
   static std::vector<LeaseRef> leases_of(const HeldLock &lock);
   // An administrator's call of this instance took the key from these, and sent the waiters away too.
   void taken_away(const std::string &lock_key, const std::vector<LeaseRef> &leases, bool waiters_too);
+  // The lease is set by other means than a reentry.
+  void forget_extensions(const Lease &lease);
   // Nothing is to be done for a closing any more?
   void closing_goes_on();
 
@@ -107,7 +109,6 @@ class Instance final : public Link::User, public std::enable_shared_from_this<In
   };
   Extensions take_extensions(HeldLock &lock, const Lease *only);
   void give_back(const Extensions &unused);
-  void forget_extensions(const Lease &lease);
   void send_release(std::vector<HeldLock::Part> parts, Handle handle, uint64_t token, Released done);
   class ReleaseCall;
   struct CloseTimer final : public Timer {

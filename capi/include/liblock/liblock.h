@@ -510,8 +510,8 @@ typedef struct liblock_acquire_options {
                                       * with completions in an asynchronous acquire. NULL = none */
   void *on_queued_user_data;
   int32_t busy_info; /* 1 = an end as BUSY, TIMEOUT or RETRIES_EXHAUSTED brings the info of the key that was busy, its
-                      * holder and waiters as they are then, and says so in the message. On a server that is one call
-                      * more, beyond wait_ms. Not of the global lock. 0 (default) */
+                      * holder and waiters as they are then; a blocking call's message says so, too. On a server that
+                      * is one call more, beyond wait_ms. Not of the global lock, or of a key in its way. 0 (default) */
   int32_t reserved;  /* 0 */
 } liblock_acquire_options;
 

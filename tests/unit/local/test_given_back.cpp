@@ -45,6 +45,20 @@ const std::vector<std::vector<Bytes>> kLocks = {{"k"}, {"a", "b", "c"}, {}};
 
 }  // namespace
 
+UNIT_TEST(of_several_inner_ones_each_gives_back_its_own_part) {
+  for (const std::vector<Bytes> &keys : kLocks) {
+    Stage stage;
+    const Handle oldest = stage.mine(keys, again(10'000));
+    const Handle middle = stage.mine(keys, again(50'000));
+    const Handle youngest = stage.mine(keys, again(90'000));
+    stage.let_go(youngest);
+    EXPECT(stage.left_ms(oldest) == 50'000);
+    stage.let_go(middle);
+    EXPECT(stage.left_ms(oldest) == 10'000);
+    stage.let_go(oldest);
+  }
+}
+
 UNIT_TEST(the_lease_is_then_what_it_was_when_the_inner_acquire_began) {
   for (const std::vector<Bytes> &keys : kLocks) {
     Stage stage;
@@ -248,7 +262,7 @@ UNIT_TEST(a_renewed_lock_outlives_a_shorter_lease_that_a_reentry_set) {
   }
 }
 
-UNIT_MAIN("what a reentry gives back",
+UNIT_MAIN("what a reentry gives back", cmocka_unit_test(of_several_inner_ones_each_gives_back_its_own_part),
           cmocka_unit_test(the_lease_is_then_what_it_was_when_the_inner_acquire_began),
           cmocka_unit_test(a_lease_that_was_set_shorter_is_as_long_again_and_one_without_end_has_none),
           cmocka_unit_test(nested_ones_give_back_in_any_order),
