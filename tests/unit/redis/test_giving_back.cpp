@@ -66,6 +66,28 @@ UNIT_TEST(an_extension_that_somebody_else_asked_for_since_then_stays) {
   EXPECT(s.is_left_ms(outer, "k", 40'000));
 }
 
+UNIT_TEST(a_lease_that_this_process_set_by_its_value_since_then_stays) {
+  struct Question final : public liblock::Ask {
+    void ended() override { ++ends; }
+    int ends = 0;
+  } question;
+  GivingBack s;
+  AcquireParams params = waiting_ms(1'000, 10'000);
+  params.value = "v";
+  s.a.acquire({"k"}, params, s.me);
+  s.world.run_ms(5);
+  const Handle inner = s.again({"k"}, 50'000);
+  question.what = liblock::Ask::What::ExtendKey;
+  question.keys = {"k"};
+  question.text = "v";
+  question.ttl = liblock::nanos_from_ms(80'000);
+  run_once(s.a.host(), [&] { s.a.instance().asking.start(question); });
+  s.world.run_ms(5);
+  EXPECT(question.ends == 1 && question.status == Status::OK);
+  s.let_go(inner);
+  EXPECT(s.node.ask({"PTTL", "liblock:k"}).integer > 79'000);
+}
+
 UNIT_TEST(a_lease_that_was_set_shorter_is_as_long_again) {
   for (const std::vector<std::string> &keys : kLocks) {
     GivingBack s;
@@ -131,6 +153,7 @@ UNIT_TEST(what_nobody_waits_for_any_more_goes_back_too) {
 UNIT_MAIN("what a reentry gives back on a server",
           cmocka_unit_test(the_unused_part_of_an_extension_is_given_back_with_the_handle_that_asked_for_it),
           cmocka_unit_test(an_extension_that_somebody_else_asked_for_since_then_stays),
+          cmocka_unit_test(a_lease_that_this_process_set_by_its_value_since_then_stays),
           cmocka_unit_test(a_lease_that_was_set_shorter_is_as_long_again),
           cmocka_unit_test(nested_ones_give_back_in_any_order),
           cmocka_unit_test(the_inner_one_keeps_what_it_asked_for_when_the_outer_one_goes_first),
