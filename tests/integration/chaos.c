@@ -16,18 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tap.h"
+
 enum { CONTEXTS = 3, THREADS = 8, KEYS = 5, WAIT_MS = 300, TIMEOUTS_MS = 2000 };
 
 static liblock_context *contexts[CONTEXTS];
 static atomic_bool over;
 static atomic_long ends[128], asked, ended;
 static _Atomic int64_t longest_ms;
-
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void note(liblock_status status, int64_t began_ms) {
   ends[status]++;
@@ -103,11 +99,10 @@ static void *work(void *argument) {
   return NULL;
 }
 
-static int tests, failures;
-
-static void check(bool holds, const char *name, long long figure) {
-  printf("%s %d - %s # %lld\n", holds ? "ok" : "not ok", ++tests, name, figure);
-  failures += !holds;
+static void check_figure(bool holds, const char *name, long long figure) {
+  char figures[32];
+  snprintf(figures, sizeof figures, "%lld", figure);
+  check_figures(holds, name, figures);
 }
 
 int main(int count, char **words) {
@@ -129,17 +124,17 @@ int main(int count, char **words) {
   for (int i = 0; i < CONTEXTS; i++) liblock_context_free(contexts[i]);
   const char *slowness = getenv("LIBLOCK_TEST_SLOWNESS");
   const double slow = slowness ? atof(slowness) : 1;
-  check((double)longest_ms <= (WAIT_MS + TIMEOUTS_MS + 500) * slow,
-        "no call takes longer than its wait and the time-outs", (long long)longest_ms);
-  check((double)closed <= CONTEXTS * 1500 * slow, "the contexts close within the command time-out",
-        (long long)closed);
-  check(ended == asked, "every request has ended once", asked - ended);
-  check(ends[LIBLOCK_OK] > 1000, "most of the time there was a server", ends[LIBLOCK_OK]);
+  check_figure((double)longest_ms <= (WAIT_MS + TIMEOUTS_MS + 500) * slow,
+               "no call takes longer than its wait and the time-outs", (long long)longest_ms);
+  check_figure((double)closed <= CONTEXTS * 1500 * slow, "the contexts close within the command time-out",
+               (long long)closed);
+  check_figure(ended == asked, "every request has ended once", asked - ended);
+  check_figure(ends[LIBLOCK_OK] > 1000, "most of the time there was a server", ends[LIBLOCK_OK]);
   for (int i = 0; i < 128; i++) {
     if (ends[i]) printf("# %s %ld\n", liblock_status_name(i), ends[i]);
   }
-  check(ends[LIBLOCK_INTERNAL] + ends[LIBLOCK_PROTOCOL] == 0, "nothing was called internal or not understood",
-        ends[LIBLOCK_INTERNAL] + ends[LIBLOCK_PROTOCOL]);
-  printf("1..%d\n", tests);
-  return failures != 0;
+  check_figure(ends[LIBLOCK_INTERNAL] + ends[LIBLOCK_PROTOCOL] == 0,
+               "nothing was called internal or not understood",
+               ends[LIBLOCK_INTERNAL] + ends[LIBLOCK_PROTOCOL]);
+  return finish();
 }

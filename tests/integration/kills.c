@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tap.h"
+
 enum {
   CHILDREN = 100,
   KEYS = 10,
@@ -37,24 +39,10 @@ static uint32_t random_up_to(uint32_t bound) {
   return (uint32_t)(random_state >> 33) % (bound + 1);
 }
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static void pause_ms(uint32_t ms) {
-  const struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
-  nanosleep(&time, NULL);
-}
-
-static int tests, failures;
-
-static void check(bool holds, const char *name, const char *format, int64_t figure) {
-  printf("%s %d - %s # ", holds ? "ok" : "not ok", ++tests, name);
-  printf(format, (long long)figure);
-  printf("\n");
-  failures += !holds;
+static void check_figure(bool holds, const char *name, const char *format, int64_t figure) {
+  char figures[64];
+  snprintf(figures, sizeof figures, format, (long long)figure);
+  check_figures(holds, name, figures);
 }
 
 static liblock_context *open_context(const char *url) {
@@ -105,7 +93,8 @@ static void kill_all(const char *url) {
     waitpid(children[i], &status, 0);
     ended_early += !WIFSIGNALED(status);
   }
-  check(ended_early == 0, "every child was at work when it was killed", "%lld ended before", ended_early);
+  check_figure(ended_early == 0, "every child was at work when it was killed", "%lld ended before",
+               ended_early);
 }
 
 static void keys_become_free(const char *url) {
@@ -121,8 +110,8 @@ static void keys_become_free(const char *url) {
       pause_ms(5);
     if (now_ms() - killed_at > longest) longest = now_ms() - killed_at;
   }
-  check(longest <= limit, "every key is free when the lease of a killed holder has ended", "%lld ms",
-        longest);
+  check_figure(longest <= limit, "every key is free when the lease of a killed holder has ended", "%lld ms",
+               longest);
   liblock_context_free(context);
 }
 
@@ -167,8 +156,9 @@ static void dead_waiters_are_skipped(const char *url) {
   liblock_release(context, lock, NULL);
   pthread_join(thread, NULL);
   const int64_t served = waiter.served_at ? waiter.served_at - released_at : INT64_MAX;
-  check(served <= ALIVE_MS, "a live waiter is served within alive_ms though 20 dead ones waited before it",
-        "%lld ms", served);
+  check_figure(served <= ALIVE_MS,
+               "a live waiter is served within alive_ms though 20 dead ones waited before it", "%lld ms",
+               served);
   liblock_context_free(context);
 }
 
@@ -190,8 +180,8 @@ static void nothing_lasts_for_ever(const char *url) {
     eternal += left->integer == -1;
     freeReplyObject(left);
   }
-  check(eternal == 0, "no key on the server is without an expiry", "%lld without", eternal);
-  check(keys->elements >= KEYS, "there were keys to look at", "%lld keys", (int64_t)keys->elements);
+  check_figure(eternal == 0, "no key on the server is without an expiry", "%lld without", eternal);
+  check_figure(keys->elements >= KEYS, "there were keys to look at", "%lld keys", (int64_t)keys->elements);
   freeReplyObject(keys);
   redisFree(server);
 }
@@ -209,6 +199,5 @@ int main(int count, char **words) {
   keys_become_free(words[1]);
   dead_waiters_are_skipped(words[1]);
   nothing_lasts_for_ever(words[1]);
-  printf("1..%d\n", tests);
-  return failures != 0;
+  return finish();
 }

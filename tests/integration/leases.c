@@ -19,24 +19,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tap.h"
+
 enum { LEASES = 10000, TTL_MS = 3000, CALLS_PER_SECOND_MAX = 400, PAIRS_PER_SPAN = 1000 };
 
-static int tests, failures, spans;
-
-static void check(bool holds, const char *name, const char *figures) {
-  printf("%s %d - %s # %s\n", holds ? "ok" : "not ok", ++tests, name, figures);
-  failures += !holds;
-}
+static int spans;
 
 static double now_s(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static void pause_ms(int ms) {
-  const struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
-  nanosleep(&time, NULL);
 }
 
 static int by_size(const void *a, const void *b) {
@@ -151,14 +143,14 @@ static void keep(const char *url, int questions, int answers, double seconds) {
   int held = 0;
   for (int i = 0; i < LEASES; i++) held += liblock_is_held(context, locks[i]) == LIBLOCK_OK;
   snprintf(figures, sizeof figures, "%d held, %d lost, after %.0f s", held, lost, seconds);
-  check(held == LEASES && lost == 0, "no lease is lost", figures);
+  check_figures(held == LEASES && lost == 0, "no lease is lost", figures);
   snprintf(figures, sizeof figures, "%.0f calls per second", calls);
-  check(calls > 0 && calls <= CALLS_PER_SECOND_MAX, "renewal takes few script calls", figures);
+  check_figures(calls > 0 && calls <= CALLS_PER_SECOND_MAX, "renewal takes few script calls", figures);
   snprintf(figures, sizeof figures, "p99 %.3f ms idle, %.3f ms beside them: %.2f", idle_ms, busy_ms,
            busy_ms / idle_ms);
   const char *slowness = getenv("LIBLOCK_TEST_SLOWNESS"); /* of a sanitizer, which measures itself */
-  check(busy_ms <= 2 * idle_ms * (slowness ? atof(slowness) : 1),
-        "an unrelated acquire is hardly slower beside them", figures);
+  check_figures(busy_ms <= 2 * idle_ms * (slowness ? atof(slowness) : 1),
+                "an unrelated acquire is hardly slower beside them", figures);
   redisFree(server);
   liblock_context_free(context);
 }
@@ -183,6 +175,5 @@ int main(int count, char **words) {
   close(questions[1]);
   int status;
   waitpid(process, &status, 0);
-  printf("1..%d\n", tests);
-  return failures != 0;
+  return finish();
 }

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tap.h"
+
 enum { PER_SCRIPT = 10000, QUEUES = 1000, WAITERS = 3, GROWTH_MAX_KIB = 64 * 1024 };
 
 static const char fill_locks[] =
@@ -38,14 +40,6 @@ static const char fill_queues[] =
     "end end";
 
 static size_t locks_in_all = 1000000;
-static int tests, failures;
-
-static void check(bool holds, const char *name, const char *figures) {
-  printf("%s %d - %s # %s\n", holds ? "ok" : "not ok", ++tests, name, figures);
-  fflush(stdout);
-  failures += !holds;
-}
-
 static double now_s(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -145,12 +139,12 @@ static void list(liblock_context *context, int32_t what, int64_t batch_size, siz
            liblock_status_name(status), shown.count, shown.twice, shown.strange,
            (unsigned long long)report.locks, (unsigned long long)report.queues,
            (double)report.elapsed_us / 1e6, (unsigned long long)report.steps);
-  check(right, name, figures);
+  check_figures(right, name, figures);
 #ifndef SANITIZED /* its memory is not ours */
   if (what == LIBLOCK_LIST_QUEUES) return;
   const long growth = shown.resident_kib_max - before_kib;
   snprintf(figures, sizeof figures, "from %ld to at most %ld KiB", before_kib, shown.resident_kib_max);
-  check(growth < GROWTH_MAX_KIB, "memory grows by less than 64 MiB", figures);
+  check_figures(growth < GROWTH_MAX_KIB, "memory grows by less than 64 MiB", figures);
 #else
   (void)before_kib;
 #endif
@@ -170,12 +164,12 @@ static void clear(liblock_context *context, redisContext *server) {
   snprintf(figures, sizeof figures, "%s, %llu locks, %llu queues, %llu waiters in %.2f s, %lld script calls",
            liblock_status_name(status), (unsigned long long)report.locks, (unsigned long long)report.queues,
            (unsigned long long)report.waiters, now_s() - began, calls);
-  check(status == LIBLOCK_OK && report.locks == locks_in_all && report.queues == QUEUES &&
-            report.waiters == QUEUES * WAITERS && (size_t)calls < locks_in_all / 200,
-        "all are taken away, many in a script call", figures);
+  check_figures(status == LIBLOCK_OK && report.locks == locks_in_all && report.queues == QUEUES &&
+                    report.waiters == QUEUES * WAITERS && (size_t)calls < locks_in_all / 200,
+                "all are taken away, many in a script call", figures);
   redisReply *left = redisCommand(server, "DBSIZE");
   snprintf(figures, sizeof figures, "%lld keys", left->integer);
-  check(left->integer == 0, "nothing is left on the server", figures);
+  check_figures(left->integer == 0, "nothing is left on the server", figures);
   freeReplyObject(left);
 }
 
@@ -198,10 +192,10 @@ int main(int argc, char **argv) {
   char figures[100];
   const long long keys = calls_of(server, "keys"), scans = calls_of(server, "scan");
   snprintf(figures, sizeof figures, "%lld KEYS, %lld SCAN", keys, scans);
-  check(keys == 0 && (size_t)scans > locks_in_all / 500, "the server is never asked for KEYS", figures);
+  check_figures(keys == 0 && (size_t)scans > locks_in_all / 500, "the server is never asked for KEYS",
+                figures);
   clear(context, server);
   liblock_context_free(context);
   redisFree(server);
-  printf("1..%d\n", tests);
-  return failures != 0;
+  return finish();
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "tap.h"
+
 enum { LONG_MS = 20000, PLACES_MAX = 4096 };
 
 /* One acquire that waits, and what it is told. */
@@ -31,13 +33,6 @@ typedef struct waiter {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static liblock_context *context;
-static int tests, failures;
-
-static void check(bool holds, const char *name) {
-  printf("%s %d - %s\n", holds ? "ok" : "not ok", ++tests, name);
-  failures += !holds;
-}
-
 static void on_queued(int64_t position, int64_t length, void *user_data) {
   waiter *w = user_data;
   liblock_lock lock;
@@ -267,6 +262,5 @@ int main(int count, char **words) {
   check_busy_info();
   liblock_close(context);
   liblock_context_free(context);
-  printf("1..%d\n", tests);
-  return failures != 0;
+  return finish();
 }

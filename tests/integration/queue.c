@@ -25,37 +25,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tap.h"
+
 enum { PROCESSES = 8, WAITERS = 64, STOPPED_MAX = 100, ALIVE_MS = 3000, POLL_MS = 1200 };
 
 static const char *url;
 static redisContext *server;
-static int tests, failures;
 static uint64_t random_state = 1;
 
 static uint32_t random_up_to(uint32_t bound) {
   random_state = random_state * 6364136223846793005u + 1442695040888963407u;
   return (uint32_t)(random_state >> 33) % (bound + 1);
-}
-
-static int64_t now_us(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-static void pause_ms(int ms) {
-  const struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
-  nanosleep(&time, NULL);
-}
-
-static void check(bool holds, const char *name, const char *figures) {
-  printf("%s %d - %s # %s\n", holds ? "ok" : "not ok", ++tests, name, figures);
-  failures += !holds;
-}
-
-static void fatal(const char *what) {
-  printf("Bail out! %s\n", what);
-  exit(3);
 }
 
 static long long ask(const char *command) {
@@ -254,9 +234,10 @@ static void serves_in_order(int rounds, bool kills) {
   char figures[128];
   snprintf(figures, sizeof figures, "%d inversions, %d incomplete, in %d rounds of %d; %.1f s", inversions,
            incomplete, rounds, WAITERS, (double)(now_us() - began) / 1e6);
-  check(inversions == 0 && incomplete == 0,
-        kills ? "waiters are served in order while processes are killed" : "waiters are served in order",
-        figures);
+  check_figures(
+      inversions == 0 && incomplete == 0,
+      kills ? "waiters are served in order while processes are killed" : "waiters are served in order",
+      figures);
 }
 
 /* -------------------------------------------------------------------------------------------- dead heads --- */
@@ -289,10 +270,11 @@ static void skips_the_dead_at_once(void) {
     in_time = in_time && took_ms[i] <= ALIVE_MS + POLL_MS + slack_ms;
     at += snprintf(at, 40, "%s%d: %.0f ms", i ? ", " : "", counts[i], took_ms[i]);
   }
-  check(in_time,
-        "a live waiter is served within alive_ms and a poll, however many stopped ones are before it",
-        figures);
-  check(took_ms[2] <= 1.2 * took_ms[0] + slack_ms, "a hundred stopped waiters cost what one does", figures);
+  check_figures(in_time,
+                "a live waiter is served within alive_ms and a poll, however many stopped ones are before it",
+                figures);
+  check_figures(took_ms[2] <= 1.2 * took_ms[0] + slack_ms, "a hundred stopped waiters cost what one does",
+                figures);
 }
 
 /* --------------------------------------------------------------------------------------------- deafness --- */
@@ -329,8 +311,8 @@ static void loses_no_wake_up(int hand_overs) {
   snprintf(figures, sizeof figures, "%d hand-overs, %d cuts, the longest took %.1f ms", served, cuts,
            (double)longest_us / 1e3);
   const char *slowness = getenv("LIBLOCK_TEST_SLOWNESS");
-  check(is_fine && cuts > 0 && longest_us <= POLL_MS * (slowness ? 3000 : 1000),
-        "no wake-up is lost while connections for messages are cut", figures);
+  check_figures(is_fine && cuts > 0 && longest_us <= POLL_MS * (slowness ? 3000 : 1000),
+                "no wake-up is lost while connections for messages are cut", figures);
 }
 
 static redisContext *connect_to_server(void) {

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tap.h"
+
 enum { LONG_MS = 20000, HEARD_MAX = 4096 };
 
 static const char secret[] = "a value that nobody shall see";
@@ -28,13 +30,6 @@ static heard all[HEARD_MAX];
 static size_t count;
 static bool secret_seen;
 static liblock_context *mine, *other;
-static int tests, failures;
-
-static void check(bool holds, const char *name) {
-  printf("%s %d - %s\n", holds ? "ok" : "not ok", ++tests, name);
-  failures += !holds;
-}
-
 static void keep(const heard *one) {
   pthread_mutex_lock(&mutex);
   if (count < HEARD_MAX) all[count++] = *one;
@@ -461,6 +456,5 @@ int main(int argument_count, char **words) {
   check(!secret_seen, "no value was in anything");
   liblock_context_free(mine);
   liblock_context_free(other);
-  printf("1..%d\n", tests);
-  return failures != 0;
+  return finish();
 }

@@ -8,17 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tap.h"
+
 enum { LONG_MS = 20000 };
 
 static liblock_context *watcher, *other;
 static liblock_completions *queue;
-static int tests, failures;
-
-static void check(bool holds, const char *name) {
-  printf("%s %d - %s\n", holds ? "ok" : "not ok", ++tests, name);
-  failures += !holds;
-}
-
 /* The next end is of this request, with this status. */
 static bool ends(liblock_request request, liblock_status status) {
   liblock_completion end = {.struct_size = sizeof end};
@@ -32,11 +27,13 @@ static liblock_lock take(liblock_context *context, const char *key) {
 }
 
 static bool watch_held(const char *key, int64_t wait_ms, liblock_request *request) {
-  return liblock_wait_held_async(watcher, key, strlen(key), wait_ms, queue, NULL, NULL, request) == LIBLOCK_OK;
+  return liblock_wait_held_async(watcher, key, strlen(key), wait_ms, queue, NULL, NULL, request) ==
+         LIBLOCK_OK;
 }
 
 static bool watch_released(const char *key, int64_t wait_ms, liblock_request *request) {
-  return liblock_wait_released_async(watcher, key, strlen(key), wait_ms, queue, NULL, NULL, request) == LIBLOCK_OK;
+  return liblock_wait_released_async(watcher, key, strlen(key), wait_ms, queue, NULL, NULL, request) ==
+         LIBLOCK_OK;
 }
 
 static void check_waits(void) {
@@ -54,14 +51,16 @@ static void check_waits(void) {
         "a release of another context is seen");
   lock = take(watcher, "mine");
   watches = liblock_wait_lost_async(watcher, lock, -1, queue, NULL, NULL, &request) == LIBLOCK_OK;
-  check(watches && liblock_force_release(other, "mine", 4, 0, NULL) == LIBLOCK_OK && ends(request, LIBLOCK_LOST),
+  check(watches && liblock_force_release(other, "mine", 4, 0, NULL) == LIBLOCK_OK &&
+            ends(request, LIBLOCK_LOST),
         "a lock that is taken away is seen");
 }
 
 static void check_bad_calls(void) {
   liblock_request request = 0;
   check(liblock_wait_held_async(watcher, "", 0, 0, queue, NULL, NULL, &request) == LIBLOCK_INVALID_ARGUMENT &&
-            liblock_wait_held_async(watcher, "k", 1, -2, queue, NULL, NULL, &request) == LIBLOCK_INVALID_ARGUMENT &&
+            liblock_wait_held_async(watcher, "k", 1, -2, queue, NULL, NULL, &request) ==
+                LIBLOCK_INVALID_ARGUMENT &&
             liblock_wait_lost_async(NULL, 1, 0, NULL, NULL, NULL, &request) == LIBLOCK_INVALID_ARGUMENT,
         "what cannot be waited for is refused");
   check(liblock_wait_lost_async(watcher, 12345, 0, queue, NULL, NULL, &request) == LIBLOCK_OK &&
@@ -88,6 +87,5 @@ int main(int count, char **words) {
   liblock_completions_free(queue);
   liblock_context_free(watcher);
   liblock_context_free(other);
-  printf("1..%d\n", tests);
-  return failures != 0;
+  return finish();
 }

@@ -23,33 +23,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tap.h"
+
 enum { INTERVAL_MS = 200, ALIVE_MS = 300, SOON_MS = 20000, LONG_MS = 3000 };
 
 static const char *url;
 static redisContext *server;
-static int tests, failures;
 static atomic_int told, told_locks;
-
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static void pause_ms(int ms) {
-  const struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
-  nanosleep(&time, NULL);
-}
-
-static void check(bool holds, const char *name, const char *figures) {
-  printf("%s %d - %s # %s\n", holds ? "ok" : "not ok", ++tests, name, figures);
-  failures += !holds;
-}
-
-static void fatal(const char *what) {
-  printf("Bail out! %s\n", what);
-  exit(3);
-}
 
 static liblock_context *open_context(int64_t interval_ms) {
   liblock_context_options options;
@@ -192,14 +172,14 @@ static void a_killed_process_is_flushed(liblock_context *context) {
   const Seen seen = look(context, pid);
   snprintf(figures, sizeof figures, "after %lld ms, silent for %lld ms, listens %d", (long long)listed,
            (long long)seen.instance.silent_ms, seen.instance.listens);
-  check(listed >= 0 && seen.instance.interval_ms == INTERVAL_MS && !seen.instance.is_zombie &&
-            !seen.instance.is_self && seen.instance.listens == 1,
-        "a process that holds a lock is on the list", figures);
+  check_figures(listed >= 0 && seen.instance.interval_ms == INTERVAL_MS && !seen.instance.is_zombie &&
+                    !seen.instance.is_self && seen.instance.listens == 1,
+                "a process that holds a lock is on the list", figures);
   end(pid);
   const int64_t freed = await_free(context, "left");
   snprintf(figures, sizeof figures, "%lld ms after its end", (long long)freed);
-  check(freed >= INTERVAL_MS + ALIVE_MS && is_held(context, "own"),
-        "what a killed process held for ten minutes is free soon", figures);
+  check_figures(freed >= INTERVAL_MS + ALIVE_MS && is_held(context, "own"),
+                "what a killed process held for ten minutes is free soon", figures);
   const int64_t gone = await_list(context, pid, false);
   const liblock_zombies_status status = status_of(context);
   const int64_t until = now_ms() + SOON_MS;
@@ -207,9 +187,9 @@ static void a_killed_process_is_flushed(liblock_context *context) {
   snprintf(figures, sizeof figures, "%lld ms later; %llu flushes, %llu instances, %llu locks; %d events",
            (long long)gone, (unsigned long long)status.flushes, (unsigned long long)status.instances,
            (unsigned long long)status.locks, told);
-  check(gone >= 0 && status.flushes == 1 && status.instances == 1 && status.locks == 1 && told == 1 &&
-            told_locks == 1 && status.last_failure == LIBLOCK_OK,
-        "it goes from the list, and the flush is counted and told", figures);
+  check_figures(gone >= 0 && status.flushes == 1 && status.instances == 1 && status.locks == 1 && told == 1 &&
+                    told_locks == 1 && status.last_failure == LIBLOCK_OK,
+                "it goes from the list, and the flush is counted and told", figures);
 }
 
 static void a_stopped_process_is_not(liblock_context *context) {
@@ -221,17 +201,18 @@ static void a_stopped_process_is_not(liblock_context *context) {
   const Seen seen = look(context, pid);
   snprintf(figures, sizeof figures, "silent for %lld ms, listens %d", (long long)seen.instance.silent_ms,
            seen.instance.listens);
-  check(is_listed && is_held(context, "kept") && seen.found && !seen.instance.is_zombie &&
-            seen.instance.listens == 1 && seen.instance.silent_ms > LONG_MS / 2 &&
-            count_zombies(context) == 0,
-        "a stopped process keeps its lock", figures);
+  check_figures(is_listed && is_held(context, "kept") && seen.found && !seen.instance.is_zombie &&
+                    seen.instance.listens == 1 && seen.instance.silent_ms > LONG_MS / 2 &&
+                    count_zombies(context) == 0,
+                "a stopped process keeps its lock", figures);
   kill(pid, SIGCONT);
   pause_ms(3 * INTERVAL_MS);
   const int64_t silent_ms = look(context, pid).instance.silent_ms;
   snprintf(figures, sizeof figures, "silent for %lld ms", (long long)silent_ms);
-  check(is_held(context, "kept") && silent_ms < LONG_MS, "and says that it lives when it goes on", figures);
+  check_figures(is_held(context, "kept") && silent_ms < LONG_MS, "and says that it lives when it goes on",
+                figures);
   end(pid);
-  check(await_free(context, "kept") >= 0, "and is flushed when it is killed", "");
+  check_figures(await_free(context, "kept") >= 0, "and is flushed when it is killed", "");
 }
 
 static void switched_off_nothing_is_flushed(liblock_context *context) {
@@ -240,12 +221,13 @@ static void switched_off_nothing_is_flushed(liblock_context *context) {
   const bool was_listed = look(context, quiet).found;
   end(quiet);
   pause_ms(LONG_MS);
-  check(!was_listed && is_held(context, "quiet") && count_zombies(context) == 1,
-        "a process that gives no sign of life is on no list, and keeps its lock when it is killed", "");
+  check_figures(!was_listed && is_held(context, "quiet") && count_zombies(context) == 1,
+                "a process that gives no sign of life is on no list, and keeps its lock when it is killed",
+                "");
   liblock_report report;
   liblock_report_init(&report, sizeof report);
   const bool cleared = liblock_clear_dead(context, NULL, &report, NULL) == LIBLOCK_OK;
-  check(cleared && report.locks == 1 && !is_held(context, "quiet"), "but is cleared by hand", "");
+  check_figures(cleared && report.locks == 1 && !is_held(context, "quiet"), "but is cleared by hand", "");
 }
 
 static void who_is_switched_off_flushes_nobody(void) {
@@ -255,14 +237,14 @@ static void who_is_switched_off_flushes_nobody(void) {
   end(pid);
   pause_ms(LONG_MS);
   const Seen seen = look(quiet, pid);
-  check(is_listed && is_held(quiet, "left") && seen.found && seen.instance.is_zombie &&
-            status_of(quiet).runs == 0,
-        "where all others are switched off a killed process stays a zombie", "");
+  check_figures(is_listed && is_held(quiet, "left") && seen.found && seen.instance.is_zombie &&
+                    status_of(quiet).runs == 0,
+                "where all others are switched off a killed process stays a zombie", "");
   liblock_report report;
   liblock_report_init(&report, sizeof report);
   const bool cleared = liblock_clear_dead(quiet, NULL, &report, NULL) == LIBLOCK_OK;
-  check(cleared && report.instances == 1 && !look(quiet, pid).found && !is_held(quiet, "left"),
-        "until it is cleared by hand, and goes from the list", "");
+  check_figures(cleared && report.instances == 1 && !look(quiet, pid).found && !is_held(quiet, "left"),
+                "until it is cleared by hand, and goes from the list", "");
   liblock_context_free(quiet);
 }
 
@@ -275,8 +257,8 @@ static void a_sign_of_life_is_one_script_call(liblock_context *context) {
   const uint64_t lived = status_of(context).runs - runs;
   snprintf(figures, sizeof figures, "%lld calls, %llu signs of life in %d ms", made,
            (unsigned long long)lived, 10 * INTERVAL_MS);
-  check(made >= 1 && made <= (long long)lived + 1 && lived <= 13 && calls_of("scan") == scans,
-        "a sign of life is one script call, and nothing is searched", figures);
+  check_figures(made >= 1 && made <= (long long)lived + 1 && lived <= 13 && calls_of("scan") == scans,
+                "a sign of life is one script call, and nothing is searched", figures);
 }
 
 static redisContext *connect_to_server(void) {
@@ -309,7 +291,7 @@ int main(int count, char **words) {
   liblock_context *other = open_context(-1);
   const bool was_listed = look(other, self).found;
   liblock_context_free(context);
-  check(was_listed && !look(other, self).found, "a context that is closed goes from the list", "");
+  check_figures(was_listed && !look(other, self).found, "a context that is closed goes from the list", "");
   liblock_context_free(other);
   who_is_switched_off_flushes_nobody();
   printf("1..%d\n", tests);
