@@ -160,6 +160,7 @@ static void tell(const struct request *request, liblock_status status, liblock_l
          (unsigned long long)lock, (unsigned long long)result->token, (long long)result->remaining_ms,
          (long long)result->waited_ms, result->attempts, result->flags, result->hold_count, result->replicas,
          result->message);
+  liblock_info_free(result->info);
 }
 
 static void fill_options(const struct request *request, struct context *context,
