@@ -34,11 +34,7 @@ class DeadWaitersCall final : public ServerCall {
   void failed(const Failure &failure) override { end({failure.status, failure.text, {}}); }
 
  private:
-  void end(DeadWaiters seen) {
-    const std::function<void(DeadWaiters)> done = std::move(done_);
-    delete this;
-    done(std::move(seen));
-  }
+  void end(DeadWaiters seen) { end_call(this, done_, std::move(seen)); }
   const size_t count_;
   std::function<void(DeadWaiters)> done_;
 };

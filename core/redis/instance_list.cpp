@@ -77,11 +77,7 @@ class InstancePage final : public ServerCall {
     ask_.position.next = when;
     ask_.position.passed += !is_gone;
   }
-  void end(Status status, const std::string &why) {
-    const AskDone done = std::move(done_);
-    delete this;
-    done(status, why);
-  }
+  void end(Status status, const std::string &why) { end_call(this, done_, status, why); }
   Instance &instance_;
   Ask &ask_;
   const Bytes which_;
