@@ -85,6 +85,15 @@ def who_finds_a_key_busy_is_told_who_has_it_even_a_foreign_client():
 
 
 @test
+def every_key_of_several_has_the_ttl_that_was_asked_for():
+    with opened(Agent()) as agent:
+        lock = status(agent("many", "c", "s1,s2,s3", ttl_ms=5000), "OK")
+        for key in ("s1", "s2", "s3"):
+            assert 4000 < left_ms("liblock:" + key) <= 5000, key
+        status(agent("release", "c", lock.lock), "OK")
+
+
+@test
 def tokens_rise_over_releases_expiries_and_deletions_by_hand():
     with opened(Agent()) as agent:
         last = 0

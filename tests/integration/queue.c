@@ -339,7 +339,7 @@ int main(int count, char **words) {
   if (!server || server->err) fatal("no server");
   if (liblock_open(url, NULL, &context, NULL) != LIBLOCK_OK) fatal("open");
   serves_in_order(is_quick ? 20 : 200, false);
-  serves_in_order(is_quick ? 5 : 50, true);
+  serves_in_order(is_quick ? 20 : 200, true);
   skips_the_dead_at_once();
   loses_no_wake_up(is_quick ? 1000 : is_nightly ? 100000 : 10000);
   printf("1..%d\n", tests);

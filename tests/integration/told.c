@@ -366,6 +366,25 @@ static void check_try(void) {
   check(set_instruments(0), "attempts are told no more");
 }
 
+static void check_sampling(void) {
+  liblock_instrument_options instruments;
+  liblock_instrument_options_init(&instruments, sizeof instruments);
+  instruments.histograms = 1;
+  instruments.events_percent = instruments.log_percent = 0;
+  liblock_set_instruments(mine, &instruments);
+  forget();
+  heard one;
+  liblock_acquire_options options = tagged(16);
+  liblock_release(mine, take(mine, "sampled", &options), NULL);
+  options.event_tag = 17;
+  options.instrument = LIBLOCK_INSTRUMENT_EVENTS | LIBLOCK_INSTRUMENT_LOG;
+  liblock_release(mine, take(mine, "sampled", &options), NULL);
+  check(comes(LIBLOCK_EVENT_HOLD_AND_RELEASE, &one) && one.event.tag == 17 &&
+            count_of(LIBLOCK_EVENT_OBTAINED) == 1 && count_of(1000 + LIBLOCK_ENTRY_OBTAINED) == 1,
+        "of no percent only the sample that is forced is told");
+  set_instruments(0);
+}
+
 static void check_deadlock(void) {
   forget();
   heard one;
@@ -449,6 +468,7 @@ int main(int argument_count, char **words) {
   check_requests();
   check_queue();
   check_try();
+  check_sampling();
   check_deadlock();
   check_adopted();
   check_measurements();

@@ -88,6 +88,17 @@ UNIT_TEST(a_lease_that_this_process_set_by_its_value_since_then_stays) {
   EXPECT(s.node.ask({"PTTL", "liblock:k"}).integer > 79'000);
 }
 
+UNIT_TEST(one_attempt_that_reenters_a_lock_which_is_just_lost_asks_for_it_anew) {
+  GivingBack s;
+  s.mine({"k"}, 10'000);
+  s.node.ask({"DEL", "liblock:k"});  // taken away, and nobody has told us
+  AcquireParams params = waiting_ms(0, 10'000);
+  params.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+  Wanted &wanted = s.a.acquire({"k"}, params, s.me);
+  s.world.run_ms(50);
+  EXPECT(wanted.is(Status::OK) && s.node.ask({"EXISTS", "liblock:k"}).is(1));
+}
+
 UNIT_TEST(a_lease_that_was_set_shorter_is_as_long_again) {
   for (const std::vector<std::string> &keys : kLocks) {
     GivingBack s;
@@ -154,6 +165,7 @@ UNIT_MAIN("what a reentry gives back on a server",
           cmocka_unit_test(the_unused_part_of_an_extension_is_given_back_with_the_handle_that_asked_for_it),
           cmocka_unit_test(an_extension_that_somebody_else_asked_for_since_then_stays),
           cmocka_unit_test(a_lease_that_this_process_set_by_its_value_since_then_stays),
+          cmocka_unit_test(one_attempt_that_reenters_a_lock_which_is_just_lost_asks_for_it_anew),
           cmocka_unit_test(a_lease_that_was_set_shorter_is_as_long_again),
           cmocka_unit_test(nested_ones_give_back_in_any_order),
           cmocka_unit_test(the_inner_one_keeps_what_it_asked_for_when_the_outer_one_goes_first),
