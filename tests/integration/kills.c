@@ -7,7 +7,6 @@
  *   - no key on the server is without an expiry.
  * Usage: kills URL (a server that nobody else uses). Prints TAP. LIBLOCK_SEED replays the moments.
  */
-#include <hiredis/hiredis.h>
 #include <liblock/liblock.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server.h"
 #include "tap.h"
 
 enum {
@@ -160,14 +160,6 @@ static void dead_waiters_are_skipped(const char *url) {
                "a live waiter is served within alive_ms though 20 dead ones waited before it", "%lld ms",
                served);
   liblock_context_free(context);
-}
-
-static redisContext *connect_to(const char *url) {
-  char host[256];
-  int port;
-  if (sscanf(url, "unix://%255[^?]", host) == 1) return redisConnectUnix(host);
-  if (sscanf(url, "redis://%255[^:]:%d", host, &port) == 2) return redisConnect(host, port);
-  return NULL;
 }
 
 static void nothing_lasts_for_ever(const char *url) {

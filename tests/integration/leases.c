@@ -6,7 +6,6 @@
  * each, since others use the machine as well). LIBLOCK_TEST_SIZE=quick keeps them for five seconds, and takes three.
  * Usage: leases URL (a server that nobody else uses). Prints TAP.
  */
-#include <hiredis/hiredis.h>
 #include <liblock/liblock.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server.h"
 #include "tap.h"
 
 enum { LEASES = 10000, TTL_MS = 3000, CALLS_PER_SECOND_MAX = 400, PAIRS_PER_SPAN = 1000 };
@@ -73,14 +73,6 @@ static double measured(int questions, int answers) {
   double figure;
   if (write(questions, "?", 1) != 1 || read(answers, &figure, sizeof figure) != sizeof figure) exit(3);
   return figure;
-}
-
-static redisContext *connect_to(const char *url) {
-  char host[256];
-  int port;
-  if (sscanf(url, "unix://%255[^?]", host) == 1) return redisConnectUnix(host);
-  if (sscanf(url, "redis://%255[^:]:%d", host, &port) == 2) return redisConnect(host, port);
-  return NULL;
 }
 
 /* Script calls of the server since it started. */

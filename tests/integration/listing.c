@@ -6,7 +6,6 @@
  * tenth of them.
  * Usage: listing URL (a server that nobody else uses). Prints TAP.
  */
-#include <hiredis/hiredis.h>
 #include <liblock/liblock.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server.h"
 #include "tap.h"
 
 enum { PER_SCRIPT = 10000, QUEUES = 1000, WAITERS = 3, GROWTH_MAX_KIB = 64 * 1024 };
@@ -52,14 +52,6 @@ static long resident_kib(void) {
   if (!file || fscanf(file, "%ld %ld", &pages, &resident) != 2) exit(3);
   fclose(file);
   return resident * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
-static redisContext *connect_to(const char *url) {
-  char host[256];
-  int port;
-  if (sscanf(url, "unix://%255[^?]", host) == 1) return redisConnectUnix(host);
-  if (sscanf(url, "redis://%255[^:]:%d", host, &port) == 2) return redisConnect(host, port);
-  return NULL;
 }
 
 static void must(redisReply *reply) {

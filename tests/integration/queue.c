@@ -10,7 +10,6 @@
  * Usage: queue URL (a server that nobody else uses). Prints TAP. LIBLOCK_TEST_SIZE: quick has a tenth of the rounds.
  */
 #include <fcntl.h>
-#include <hiredis/hiredis.h>
 #include <liblock/liblock.h>
 #include <poll.h>
 #include <signal.h>
@@ -25,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server.h"
 #include "tap.h"
 
 enum { PROCESSES = 8, WAITERS = 64, STOPPED_MAX = 100, ALIVE_MS = 3000, POLL_MS = 1200 };
@@ -315,14 +315,6 @@ static void loses_no_wake_up(int hand_overs) {
                 "no wake-up is lost while connections for messages are cut", figures);
 }
 
-static redisContext *connect_to_server(void) {
-  char host[256];
-  int port;
-  if (sscanf(url, "unix://%255[^?]", host) == 1) return redisConnectUnix(host);
-  if (sscanf(url, "redis://%255[^:]:%d", host, &port) == 2) return redisConnect(host, port);
-  return NULL;
-}
-
 int main(int count, char **words) {
   if (count != 2 && !(count == 4 && strcmp(words[2], "waits") == 0)) {
     fprintf(stderr, "usage: queue URL\n");
@@ -335,7 +327,7 @@ int main(int count, char **words) {
   const char *size = getenv("LIBLOCK_TEST_SIZE");
   const bool is_quick = !size || strcmp(size, "quick") == 0,
              is_nightly = size && strcmp(size, "nightly") == 0;
-  server = connect_to_server();
+  server = connect_to(url);
   if (!server || server->err) fatal("no server");
   if (liblock_open(url, NULL, &context, NULL) != LIBLOCK_OK) fatal("open");
   serves_in_order(is_quick ? 20 : 200, false);

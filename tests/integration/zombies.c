@@ -9,7 +9,6 @@
  * Usage: zombies URL (a server that nobody else uses). Prints TAP.
  */
 #include <fcntl.h>
-#include <hiredis/hiredis.h>
 #include <liblock/liblock.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -23,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server.h"
 #include "tap.h"
 
 enum { INTERVAL_MS = 200, ALIVE_MS = 300, SOON_MS = 20000, LONG_MS = 3000 };
@@ -261,14 +261,6 @@ static void a_sign_of_life_is_one_script_call(liblock_context *context) {
                 "a sign of life is one script call, and nothing is searched", figures);
 }
 
-static redisContext *connect_to_server(void) {
-  char host[256];
-  int port;
-  if (sscanf(url, "unix://%255[^?]", host) == 1) return redisConnectUnix(host);
-  if (sscanf(url, "redis://%255[^:]:%d", host, &port) == 2) return redisConnect(host, port);
-  return NULL;
-}
-
 int main(int count, char **words) {
   if (count != 2 && count != 5) {
     fprintf(stderr, "usage: zombies URL\n");
@@ -278,7 +270,7 @@ int main(int count, char **words) {
   signal(SIGPIPE, SIG_IGN);
   if (count == 5) live(words[2], strtoll(words[3], NULL, 10), (int)strtol(words[4], NULL, 10));
   setvbuf(stdout, NULL, _IOLBF, 0);
-  server = connect_to_server();
+  server = connect_to(url);
   if (!server || server->err) fatal("no server");
   liblock_context *context = open_context(INTERVAL_MS);
   liblock_set_events(context, UINT64_C(1) << LIBLOCK_EVENT_DEAD_CLEARED, hear, NULL);
