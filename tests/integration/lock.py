@@ -85,6 +85,22 @@ def who_finds_a_key_busy_is_told_who_has_it_even_a_foreign_client():
 
 
 @test
+def the_first_who_queues_is_told_to_the_holders_instance_and_the_next_is_not():
+    def messages():
+        return SERVER.commands().get("publish", 0)
+
+    with opened(Agent()) as holder, opened(Agent()) as first, opened(Agent()) as second:
+        lock = status(holder("acquire", "c", "told", ttl_ms=60000), "OK")
+        before, told = messages(), []
+        for waiter in (first, second):
+            waiter.ask("acquire", "c", "told", wait_ms=2000)
+            assert eventually(lambda: holder("inspect", "c", "told").waiters == len(told) + 1)
+            told.append(messages() - before)
+        same(told, [1, 1])
+        status(holder("release", "c", lock.lock), "OK")
+
+
+@test
 def every_key_of_several_has_the_ttl_that_was_asked_for():
     with opened(Agent()) as agent:
         lock = status(agent("many", "c", "s1,s2,s3", ttl_ms=5000), "OK")
