@@ -81,6 +81,7 @@ inline Status fill_extend(const Context &context, int64_t ttl_ms, int32_t flags,
     return Status::INVALID_ARGUMENT;
   const ContextKind &kind = context.options().kind;
   const bool is_auto = ttl_ms == LIBLOCK_TTL_AUTO && kind.ttl_auto_ms != 0;
+  if (!ttl_is_supported(ttl_ms, context.options())) return Status::UNSUPPORTED;
   ask.what = Ask::What::Extend;
   ask.ttl = is_auto ? nanos_from_ms(std::min(kind.ttl_auto_ms, context.options().table.max_ttl_ms))
                     : ttl_of(ttl_ms);

@@ -47,7 +47,8 @@ liblock_status liblock_extend_key(liblock_context *context, const void *key, siz
                                     ttl_is_valid(ttl_ms, context->rep->options());
                   ask.ttl = ttl_of(ttl_ms);
                   ask.flag = flags == LIBLOCK_EXTEND_ADD;
-                  return fine ? Status::OK : Status::INVALID_ARGUMENT;
+                  if (!fine) return Status::INVALID_ARGUMENT;
+                  return ttl_is_supported(ttl_ms, context->rep->options()) ? Status::OK : Status::UNSUPPORTED;
                 });
 }
 liblock_status liblock_update_key(liblock_context *context, const void *key, size_t key_size,

@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The _async twins of the calls that may talk to a server.
-#include "context/calls.hpp"
-
-#include "boundary.hpp"
+#include "async.hpp"
 
 using namespace liblock;
 using namespace liblock::capi;
 
 namespace {
-
-template <typename Fill>
-liblock_status start(liblock_context *context, liblock_completions *completions, liblock_callback callback,
-                     void *user_data, liblock_request *request, Fill fill) {
-  if (request != nullptr) *request = 0;
-  return guarded([&] {
-    if (const Status status = usable(context); status != Status::OK) return status;
-    if (completions != nullptr && completions->context != context->rep) return Status::INVALID_ARGUMENT;
-    const CallEnd end{completions != nullptr ? completions->rep : nullptr, callback, user_data};
-    return start_call(*context->rep, end, request, fill);
-  });
-}
 
 struct Waiter {
   liblock_completions *completions;

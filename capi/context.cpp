@@ -21,6 +21,7 @@ liblock_status liblock_open(const char *url, const liblock_context_options *opti
     bool fresh = false;
     const Status status = Context::open(url, options, opened->rep, fresh, outcome.message);
     if (status != Status::OK) return status;
+    outcome.notice = std::move(outcome.message);
     *context = opened.release();
     const ContextOptions &known = (*context)->rep->options();
     if (fresh && known.on_open != nullptr) known.on_open(*context, known.on_open_user_data);

@@ -51,7 +51,7 @@ liblock_status wait_for_key(liblock_context *context, const void *key, size_t ke
     ask.keys.emplace_back(bytes(key, key_size));
     ask.wait = wait;
     const Status status = context->rep->ask(ask, wait != 0, outcome);
-    if (status == Status::TIMEOUT)
+    if (status == Status::TIMEOUT && outcome.message.empty())
       outcome.message = what == Ask::What::WaitHeld ? "nobody holds the key yet" : "the key is still held";
     return status;
   });

@@ -25,12 +25,18 @@ void describe(liblock_context *context, const HoldView &seen, Outcome &outcome) 
   outcome.grant.remaining = left_of(context, seen);
 }
 
-[[gnu::noinline]] Status release_on_server(Context &context, liblock_lock lock, std::string &message) {
+// How it was confirmed, for a result.
+struct OnServer {
+  std::string message;
+  uint8_t votes = 0, nodes = 0;
+};
+
+[[gnu::noinline]] Status release_on_server(Context &context, liblock_lock lock, OnServer &confirmed) {
   WaitedAsk ask(Ask::What::Release);
   ask.lock = lock;
   Outcome outcome;
   const Status status = context.ask(ask, false, outcome);
-  message = std::move(outcome.message);
+  confirmed = {std::move(outcome.message), outcome.grant.votes, outcome.grant.nodes};
   return status;
 }
 
@@ -38,17 +44,19 @@ void describe(liblock_context *context, const HoldView &seen, Outcome &outcome) 
 
 liblock_status liblock_release(liblock_context *context, liblock_lock lock, liblock_result *result) {
   if (!result_is_usable(result)) return LIBLOCK_INVALID_ARGUMENT;
-  std::string message;
+  OnServer confirmed;
   const liblock_status status = guarded([&] {
     const Status open = usable(context);
     if (open != Status::OK) return open;
     const bool has_server = context->rep->options().kind.has_server;
-    return has_server ? release_on_server(*context->rep, lock, message) : context->rep->release(lock);
+    return has_server ? release_on_server(*context->rep, lock, confirmed) : context->rep->release(lock);
   });
   if (result != nullptr) {
     Outcome outcome;
     outcome.status = static_cast<Status>(status);
-    outcome.message = std::move(message);
+    outcome.message = std::move(confirmed.message);
+    outcome.grant.votes = confirmed.votes;
+    outcome.grant.nodes = confirmed.nodes;
     fill_result(result, outcome);
   }
   return status;
@@ -75,7 +83,9 @@ liblock_status liblock_extend(liblock_context *context, liblock_lock lock, int64
     WaitedAsk ask(Ask::What::Extend);
     ask.lock = lock;
     if (const Status status = fill_extend(*context->rep, ttl_ms, flags, ask); status != Status::OK) {
-      const bool is_ttl = ttl_ms != LIBLOCK_DEFAULT && ttl_is_valid(ttl_ms, context->rep->options());
+      const ContextOptions &known = context->rep->options();
+      const bool is_ttl =
+          ttl_ms != LIBLOCK_DEFAULT && ttl_is_valid(ttl_ms, known) && ttl_is_supported(ttl_ms, known);
       outcome.message = is_ttl ? "flags must be LIBLOCK_EXTEND_SET or LIBLOCK_EXTEND_ADD"
                                : explain_ttl(ttl_ms, context->rep->options());
       return status;

@@ -16,14 +16,17 @@ void fill_result(liblock_result *result, Outcome &outcome) {
   result->queue_length = grant.queue_length;
   result->hold_count = ok ? grant.hold_count : 0;
   result->flags = grant.flags;
-  result->votes = result->nodes = ok ? 1 : 0;
+  result->votes = grant.nodes != 0 ? grant.votes : ok;
+  result->nodes = grant.nodes != 0 ? grant.nodes : ok;
   result->replicas = ok ? grant.replicas : 0;
   result->reserved = 0;
   result->info = nullptr;
   if (outcome.info != nullptr) result->info = new (std::nothrow) liblock_info{std::move(outcome.info)};
   result->message[0] = '\0';
-  if (ok) return;
-  const std::string text = outcome.message.empty() ? status_text(result->status) : outcome.message;
+  if (ok && outcome.notice.empty()) return;
+  const std::string text = ok                        ? outcome.notice
+                           : outcome.message.empty() ? status_text(result->status)
+                                                     : outcome.message;
   const Status copied = copy_text(text, result->message, sizeof result->message, nullptr);
   static_cast<void>(copied);
 }

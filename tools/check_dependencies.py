@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Dependencies point one way: base <- runtime <- lease <- engine <- {local, redis, quorum} <- context <-
-capi.
+"""Dependencies point one way: base <- runtime <- lease <- engine <- {local, remote <- redis <- quorum} <-
+context <- capi.
 
-A folder includes itself and what is below it; of the three engines only quorum reaches sideways, to redis.
+A folder includes itself and what is below it; local and what speaks to servers do not know each other.
 What stands outside the library (API tests, conformance, examples, benchmarks) sees the public header alone.
 Usage: check_dependencies.py ROOT. Prints TAP.
 """
@@ -13,8 +13,9 @@ import sys
 
 from tap import Tap, files_of
 
-RANK = {"base": 0, "runtime": 1, "lease": 2, "engine": 3, "local": 4, "redis": 4, "quorum": 4, "context": 5}
-SIDEWAYS = {("quorum", "redis")}
+RANK = {"base": 0, "runtime": 1, "lease": 2, "engine": 3, "local": 4, "remote": 4, "redis": 5, "quorum": 6,
+        "context": 7}
+SERVERS = {"remote", "redis", "quorum"}
 PUBLIC = re.compile(r"^liblock/(liblock|version)\.h$")
 OUTSIDE = ("tests/api/", "tests/abi/", "tests/conformance/", "tests/support/", "examples/", "bench/")
 # libuv stays behind the runtime, and behind what speaks to servers; the public header never shows it.
@@ -46,7 +47,7 @@ def core_problem(folder, quote, target, root):
         return f'"{target}" is not named from core/ (as in "base/clock.hpp")'
     if not (root / "core" / target).is_file():
         return f'"{target}" does not exist'
-    if into == folder or RANK[into] < RANK[folder] or (folder, into) in SIDEWAYS:
+    if into == folder or RANK[into] < RANK[folder] and not (into == "local" and folder in SERVERS):
         return None
     return f"{folder} must not depend on {into}"
 

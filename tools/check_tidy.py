@@ -14,7 +14,7 @@ from tap import Tap, files_of, without_comments
 
 FILE_LINES_MAX = 500
 # Read as one page by whoever uses the library, so it is one file; it has its own bound.
-FILE_LINES_EXEMPT = {"capi/include/liblock/liblock.h": 1100}
+FILE_LINES_EXEMPT = {"capi/include/liblock/liblock.h": 1200}
 FUNCTION_LINES_MAX = 70
 COLUMNS_MAX = 120
 C_LIKE = {".c", ".h", ".cpp", ".hpp"}

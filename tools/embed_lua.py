@@ -5,7 +5,8 @@
 A script opens with a head that a machine reads: Purpose, KEYS, ARGV, Returns, and Uses where it is built on
 parts (files whose head says Part). The head is verified: every ARGV that the body names is described, every
 one described is used, KEYS are described when they are used, and a script that writes says so nowhere else.
-Comments and indentation do not travel to the server. Usage: embed_lua.py OUTPUT.cpp SCRIPT.lua…
+Comments and indentation do not travel to the server. Usage: embed_lua.py OUTPUT.cpp FOLDER NAMESPACE SCRIPT.lua…,
+where FOLDER of core/ has the header that declares them.
 """
 import hashlib
 import pathlib
@@ -35,9 +36,24 @@ def read_head(path, text):
     return fields
 
 
+def code_lines(text):
+    """What travels to the server: [(number of the line, the line)]."""
+    lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
+    return [(number, line) for number, line in lines if line and not line.startswith("--")]
+
+
 def strip(text):
-    lines = (line.strip() for line in text.splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("--"))
+    return "\n".join(line for _, line in code_lines(text))
+
+
+def parts_used(head):
+    return [name.strip() for name in head.get("Uses", "").split(",") if name.strip()]
+
+
+def assemble(name, texts, head):
+    """The script as it is sent, and its SHA-1."""
+    body = "\n".join(strip(texts[part]) for part in [*parts_used(head), name]) + "\n"
+    return body, hashlib.sha1(body.encode()).hexdigest()
 
 
 def verify(path, fields, body):
@@ -62,23 +78,21 @@ def literal(text):
 
 
 def main():
-    output, paths = pathlib.Path(sys.argv[1]), [pathlib.Path(p) for p in sys.argv[2:]]
+    output, folder, namespace = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    paths = [pathlib.Path(p) for p in sys.argv[4:]]
     texts = {p.stem: p.read_text(encoding="utf-8") for p in paths}
     heads = {name: read_head(name + ".lua", text) for name, text in texts.items()}
     parts = {name for name, head in heads.items() if "Part" in head}
-    out = ["// Made by tools/embed_lua.py from core/redis/scripts; do not edit.", '#include "redis/scripts.hpp"', "",
-           "namespace liblock::scripts {", ""]
+    out = [f"// Made by tools/embed_lua.py from core/{folder}/scripts; do not edit.",
+           f'#include "{folder}/scripts.hpp"', "", f"namespace {namespace} {{", ""]
     for name in sorted(set(texts) - parts):
-        uses = [u.strip() for u in heads[name].get("Uses", "").split(",") if u.strip()]
-        unknown = [u for u in uses if u not in parts]
+        unknown = [part for part in parts_used(heads[name]) if part not in parts]
         if unknown:
             sys.exit(f"{name}.lua: uses {unknown}, which are no parts")
-        own = strip(texts[name])
-        verify(f"{name}.lua", heads[name], own)
-        body = "\n".join([strip(texts[u]) for u in uses] + [own]) + "\n"
-        sha = hashlib.sha1(body.encode()).hexdigest()
+        verify(f"{name}.lua", heads[name], strip(texts[name]))
+        body, sha = assemble(name, texts, heads[name])
         out += [f'const Script {name}{{"{name}", "{sha}",', literal(body) + "};", ""]
-    out += ["}  // namespace liblock::scripts", ""]
+    out += [f"}}  // namespace {namespace}", ""]
     output.write_text("\n".join(out), encoding="utf-8")
 
 

@@ -39,6 +39,13 @@ build_or_fail() {
   return 1
 }
 
+# build_more NAME TARGET…: of what build/NAME leaves out, once it has been built.
+build_more() {
+  build "$@" && return 0
+  fail "build of build/$1"
+  return 1
+}
+
 # run_suites NAME SUITE… [-- ARGUMENT of run_tests.py…]: the tests of these meson suites in build/NAME.
 run_suites() {
   local directory=$build_root/$1

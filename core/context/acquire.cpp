@@ -9,6 +9,8 @@
 #include "context/thread_owners.hpp"
 #include "engine/busy_key.hpp"
 #include "engine/progress.hpp"
+#include "quorum/node_list.hpp"
+#include "remote/keyspace.hpp"
 
 namespace liblock {
 
@@ -43,7 +45,16 @@ Status undo_if_late(Engine &engine, const Grant &grant, Nanos min_remaining) {
 const char *why_not_accepted(std::span<const Bytes> keys) {
   return keys.empty()
              ? "a context with a server has no global lock; agree on a key that stands for everything"
-             : "prefix and key together must not begin with \"ll1:\", which is for liblock's own records";
+             : Keyspace::kWhyReserved;
+}
+
+Status read_node_names(const liblock_acquire_options &o, AcquireParams &params, std::string &message) {
+  auto names = std::make_shared<std::vector<std::string>>(o.node_count);
+  for (size_t i = 0; i < o.node_count; ++i) {
+    if (!read_node_name(o.nodes[i], (*names)[i], message)) return Status::INVALID_ARGUMENT;
+  }
+  params.nodes = std::move(names);
+  return Status::OK;
 }
 
 void tell_end(Trace &trace, Status status, const Grant &grant) {
@@ -223,6 +234,10 @@ Status Context::prepare(const liblock_acquire_options *options, AcquireParams &p
     return status;
   }
   params = acquire_params(*o, options_);
+  if (o->nodes != nullptr) {
+    const Status status = read_node_names(*o, params, message);
+    if (status != Status::OK) return status;
+  }
   if (o->completions != nullptr) {
     if (o->completions->context.get() != this) {
       message = "the completion queue was opened on another context";

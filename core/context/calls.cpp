@@ -30,6 +30,12 @@ int32_t kind_of(Ask::What what) {
       return LIBLOCK_KIND_WATCH;
     case Ask::What::ForceRelease:
       return LIBLOCK_KIND_FORCE_RELEASE;
+    case Ask::What::Read:
+      return LIBLOCK_KIND_READ;
+    case Ask::What::QuorumInit:
+      return LIBLOCK_KIND_QUORUM_INIT;
+    case Ask::What::SetNodes:
+      return LIBLOCK_KIND_SET_NODES;
     default:
       return LIBLOCK_KIND_PING;
   }
@@ -89,8 +95,8 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
     told.token = view.token;
     if (view.status == Status::OK && view.deadline != kNever)
       told.remaining_ms = std::max<int64_t>(0, (view.deadline - clock.now()) / kMillisecond);
-    if (what == What::Inspect && !infos.empty())
-      told.info = info_ = new liblock_info{std::move(infos.front())};
+    const bool has_info = what == What::Inspect || what == What::Read || what == What::WaitHeld;
+    if (has_info && !infos.empty()) told.info = info_ = new liblock_info{std::move(infos.front())};
     return told;
   }
   void free_info() { delete info_; }

@@ -8,10 +8,12 @@
 #include <cstring>
 
 #include "context/fork.hpp"
+#include "context/struct_size.hpp"
 #include "local/local_engine.hpp"
 #include "local/table_registry.hpp"
+#include "quorum/node_list.hpp"
+#include "quorum/quorum_engine.hpp"
 #include "redis/redis_engine.hpp"
-#include "redis/tls.hpp"
 #include "runtime/thread_runtime.hpp"
 
 namespace liblock {
@@ -19,6 +21,7 @@ namespace liblock {
 namespace {
 
 constexpr char kLocalScheme[] = "local:";
+constexpr char kQuorumScheme[] = "quorum:";
 
 // Where this process runs, as far as it can stand in a record and in the name of a channel.
 std::string host_name() {
@@ -43,6 +46,11 @@ std::string new_instance_id(Random &random) {
 
 constexpr const char *kServerSchemes[] = {"redis://", "rediss://", "unix://"};
 
+bool has_servers(const liblock_context_options &given) {
+  liblock_context_options known = default_context_options();
+  return read_struct(&given, known) == Status::OK && known.servers != nullptr;
+}
+
 bool starts_with(const char *text, const char *prefix) {
   return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
 }
@@ -56,12 +64,8 @@ Status read_local_name(const char *url, std::string &name, std::string &message)
 
 Status refuse_url(const char *url, std::string &message) {
   if (url == nullptr) {
-    message = "url is NULL; use \"local:NAME\" or \"redis://host:port/db\"";
+    message = "url is NULL; use \"local:NAME\", \"redis://host:port/db\" or \"quorum:URL,URL,URL\"";
     return Status::INVALID_ARGUMENT;
-  }
-  if (starts_with(url, "quorum:")) {
-    message = "this version has no quorum: contexts yet; use \"redis://host:port/db\" or \"local:NAME\"";
-    return Status::UNSUPPORTED;
   }
   const size_t scheme = std::strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
   const bool has_scheme = scheme > 0 && url[scheme] == ':';
@@ -71,25 +75,35 @@ Status refuse_url(const char *url, std::string &message) {
   return has_scheme ? Status::UNSUPPORTED : Status::INVALID_ARGUMENT;
 }
 
-Status connection_options(const char *url, const ContextOptions &options, ConnectionOptions &connection,
-                          std::string &message) {
-  if (const Status status = read_server_url(url, connection.address, message); status != Status::OK)
-    return status;
-  const ServerOptions &server = options.server;
-  if (!server.username.empty()) connection.address.user = server.username;
-  if (!server.password.empty()) connection.address.password = Secret(server.password);
-  connection.name = server.client_name;
-  connection.connect_timeout = nanos_from_ms(server.connect_timeout_ms);
-  connection.command_timeout = nanos_from_ms(server.command_timeout_ms);
-  if (!connection.address.tls) return Status::OK;
-  if (!tls_supported()) {
-    message = "this library was built without TLS; build it with -Dtls=enabled (OpenSSL)";
-    return Status::UNSUPPORTED;
+// Takes the password over.
+ConnectionDefaults connection_defaults(ServerOptions &server) {
+  ConnectionDefaults defaults;
+  defaults.user = server.username;
+  defaults.password = Secret(server.password);
+  Secret::wipe(server.password);
+  defaults.name = server.client_name;
+  defaults.connect_timeout = nanos_from_ms(server.connect_timeout_ms);
+  defaults.command_timeout = nanos_from_ms(server.command_timeout_ms);
+  defaults.tls = {server.tls_ca_file,  server.tls_ca_path,     server.tls_certificate_file,
+                  server.tls_key_file, server.tls_server_name, server.tls_verify};
+  return defaults;
+}
+
+// The servers of the url, or those of the options.
+Status read_quorum_nodes(const char *url, const ContextOptions &read, QuorumOptions &quorum,
+                         std::string &message) {
+  std::vector<Bytes> servers = read.nodes.servers;
+  if (url != nullptr) {
+    if (!servers.empty()) {
+      message = "there are servers in the url and in the options; leave one of the two NULL";
+      return Status::INVALID_ARGUMENT;
+    }
+    servers = split_servers(url + sizeof kQuorumScheme - 1);
   }
-  const TlsOptions tls{server.tls_ca_file,  server.tls_ca_path,     server.tls_certificate_file,
-                       server.tls_key_file, server.tls_server_name, server.tls_verify};
-  connection.tls = make_tls_config(tls, message);
-  return connection.tls != nullptr ? Status::OK : Status::INVALID_ARGUMENT;
+  const Status status =
+      read_nodes(servers, read.nodes.observers, quorum.defaults, quorum.nodes, quorum.observers, message);
+  if (status != Status::OK) return status;
+  return check_votes(read.nodes.votes, servers.size(), message);
 }
 
 }  // namespace
@@ -102,6 +116,9 @@ Status Context::open(const char *url, const liblock_context_options *options,
   for (const char *scheme : kServerSchemes) {
     if (url != nullptr && starts_with(url, scheme)) return open_server(url, options, context, message);
   }
+  const bool names_servers = url == nullptr && options != nullptr && has_servers(*options);
+  if (names_servers || (url != nullptr && starts_with(url, kQuorumScheme)))
+    return open_quorum(url, options, context, message);
   return refuse_url(url, message);
 }
 
@@ -134,8 +151,8 @@ Status Context::open_server(const char *url, const liblock_context_options *opti
   ContextOptions read;
   InstanceOptions instance;
   Status status = read_context_options(options, kServerKind, read, message);
-  if (status == Status::OK) status = connection_options(url, read, instance.connection, message);
-  Secret::wipe(read.server.password);
+  ConnectionDefaults defaults = connection_defaults(read.server);
+  if (status == Status::OK) status = connection_to(url, defaults, instance.connection, message);
   if (status != Status::OK) return status;
   watch_forks();
   instance.prefix = read.table.prefix;
@@ -152,6 +169,48 @@ Status Context::open_server(const char *url, const liblock_context_options *opti
   context->engine_ = std::make_unique<RedisEngine>(context->runtime(), instance, context->instance_id_, self);
   context->make_instruments();
   register_context(self);
+  return Status::OK;
+}
+
+Status Context::open_quorum(const char *url, const liblock_context_options *options,
+                            std::shared_ptr<Context> &context, std::string &message) {
+  ContextOptions read;
+  QuorumOptions quorum;
+  Status status = read_context_options(options, kQuorumKind, read, message);
+  quorum.defaults = connection_defaults(read.server);
+  if (status == Status::OK) status = read_quorum_nodes(url, read, quorum, message);
+  if (status != Status::OK) return status;
+  watch_forks();
+  quorum.votes = read.nodes.votes;
+  quorum.max_ttl = nanos_from_ms(read.nodes.max_ttl_ms);
+  quorum.clock_step = nanos_from_ms(read.nodes.clock_step_ms);
+  quorum.restart = static_cast<QuorumOptions::Restart>(read.nodes.restart_policy);
+  quorum.prefix = read.table.prefix;
+  quorum.alive = nanos_from_ms(read.server.alive_ms);
+  if (read.server.zombie_interval_ms != -1)
+    quorum.zombie_interval = nanos_from_ms(read.server.zombie_interval_ms);
+  quorum.foreign_gap_ms = read.server.foreign_gap_ms;
+  quorum.locks_max = static_cast<size_t>(read.table.locks_max);
+  quorum.waiters_max = static_cast<size_t>(read.table.waiters_max);
+  read.nodes.servers.clear();  // the caller's
+  read.nodes.observers.clear();
+  std::shared_ptr<Context> opened = make(std::move(read));
+  Context *self = opened.get();
+  opened->engine_ = make_quorum_engine(opened->runtime(), std::move(quorum), opened->instance_id_, self);
+  if (opened->engine_ == nullptr) {
+    if (opened->loop_ != nullptr) opened->loop_->close();
+    message = "this version has no quorum: contexts yet; use \"redis://host:port/db\" or \"local:NAME\"";
+    return Status::UNSUPPORTED;
+  }
+  opened->make_instruments();
+  register_context(self);
+  if (opened->loop_ == nullptr && opened->may_block() == Status::OK)
+    status = opened->engine_->opened(message);
+  if (status != Status::OK) {
+    static_cast<void>(opened->close());
+    return status;
+  }
+  context = std::move(opened);
   return Status::OK;
 }
 
@@ -214,7 +273,8 @@ Status Context::close() {
 
 Status Context::ask(WaitedAsk &ask, bool waits, Outcome &outcome) {
   if (const Status status = state(); status != Status::OK) return status;
-  if ((waits || engine_->talks_to_server()) && may_block() != Status::OK) {
+  const bool may_wait = waits || (engine_->talks_to_server() && ask.what != Ask::What::QuorumStatus);
+  if (may_wait && may_block() != Status::OK) {
     outcome.message = "a callback or loop thread must not wait; use the _async call";
     return Status::WOULD_DEADLOCK;
   }
@@ -225,6 +285,8 @@ Status Context::ask(WaitedAsk &ask, bool waits, Outcome &outcome) {
   ask.parking.park();
   outcome.waited = engine_->clock().now() - began_at;
   tell(ask, number, outcome.waited);
+  outcome.grant.votes = ask.votes;
+  outcome.grant.nodes = ask.nodes;
   outcome.message = ask.message.empty() ? engine_->explain(ask.status) : ask.message;
   return ask.status;
 }

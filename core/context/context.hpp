@@ -30,6 +30,7 @@ struct Outcome {
   Grant grant;
   Nanos waited = 0;
   std::string message;            // more than the status' own text
+  std::string notice;             // of a success: what should be known all the same
   std::unique_ptr<KeyInfo> info;  // of a key that was busy
 };
 
@@ -45,6 +46,7 @@ class Context : public std::enable_shared_from_this<Context> {
  public:
   enum class State : uint8_t { Open, Closed, Forked };
 
+  // message: also where it is OK, what should be known all the same.
   static Status open(const char *url, const liblock_context_options *options,
                      std::shared_ptr<Context> &context, bool &fresh, std::string &message);
   explicit Context(ContextOptions options);
@@ -136,6 +138,8 @@ class Context : public std::enable_shared_from_this<Context> {
   void tell_owner_closed(const Owner &owner, Nanos elapsed);
   void tell_closing();
   static Status open_server(const char *url, const liblock_context_options *options,
+                            std::shared_ptr<Context> &context, std::string &message);
+  static Status open_quorum(const char *url, const liblock_context_options *options,
                             std::shared_ptr<Context> &context, std::string &message);
   friend class ContextRequest;
   Status begin(class ContextRequest &call, Owner &holder, std::span<const Bytes> keys,

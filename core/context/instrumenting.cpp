@@ -60,7 +60,9 @@ Status Context::release_traced(Handle lock) {
 }
 
 void Context::tell_release(Handle lock, Status status, Nanos elapsed) {
-  if (status != Status::OK && status != Status::LOST && status != Status::IN_DOUBT) return;
+  if (status != Status::OK && status != Status::LOST && status != Status::IN_DOUBT &&
+      status != Status::PARTIAL)
+    return;
   if (const auto trace = instruments_->take(lock); trace != nullptr) trace->released(status, elapsed);
 }
 

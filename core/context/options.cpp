@@ -34,8 +34,13 @@ int64_t or_default(int64_t value, int64_t fallback) { return value == LIBLOCK_DE
 
 constexpr int64_t kSizeMax = 4'096;
 constexpr int64_t kMetadataMax = 64;
+constexpr char kNoTtlNone[] =
+    "ttl_ms: over a quorum every lease ends; use LIBLOCK_TTL_AUTO, which lives as long as the process holds "
+    "it";
+constexpr int64_t kNodesMax = 15;
 constexpr int64_t kServerTtlMaxMs = 86'400'000;
 constexpr int64_t kServerDeadlockDelayMs = 100;
+constexpr int64_t kNodeTimeoutMs = 200;
 
 template <typename Visit>
 void visit_ranges(const liblock_acquire_options &o, Visit visit) {
@@ -60,6 +65,8 @@ void visit_ranges(const liblock_acquire_options &o, Visit visit) {
   visit({"instrument", o.instrument, 0, 7, false});
   visit({"busy_info", o.busy_info, 0, 1, false});
   visit({"reserved", o.reserved, 0, 0, false});
+  visit({"votes", o.votes, -1, kNodesMax, false});
+  visit({"on_nodes_mismatch", o.on_nodes_mismatch, 0, 3, false});
   visit({"metadata_count", static_cast<int64_t>(o.metadata_count), 0, kMetadataMax, false});
 }
 
@@ -70,6 +77,25 @@ constexpr std::string_view kReservedNames[] = {
 bool is_reserved(const liblock_bytes &name) {
   const std::string_view text(static_cast<const char *>(name.data), name.size);
   return std::find(std::begin(kReservedNames), std::end(kReservedNames), text) != std::end(kReservedNames);
+}
+
+// Of so many nodes; nullptr when there may be so few or so many.
+const char *problem_of_votes(int64_t votes, size_t nodes) {
+  if (votes <= 0) return nullptr;
+  if (static_cast<size_t>(votes) > nodes) return "votes is more than there are nodes";
+  return static_cast<size_t>(votes) * 2 > nodes
+             ? nullptr
+             : "votes is not more than half of the nodes: two could hold the lock";
+}
+
+// nullptr when these texts are there, and not too many.
+const char *problem_of_list(const char *const *list, size_t count) {
+  if ((list == nullptr) != (count == 0)) return "a list of servers, observers or nodes is NULL, or empty";
+  if (count > static_cast<size_t>(kNodesMax)) return "a list of servers, observers or nodes has more than 15";
+  for (size_t i = 0; i < count; ++i) {
+    if (list[i] == nullptr) return "a server, observer or node is NULL";
+  }
+  return nullptr;
 }
 
 bool is_off_or_positive(int64_t value) { return value == LIBLOCK_DEFAULT || value == -1 || value > 0; }
@@ -84,6 +110,12 @@ const char *contradiction_of(const liblock_acquire_options &o, const ContextOpti
     return "renew needs a ttl_ms of 1 or more: there is no lease to renew otherwise";
   if (o.ttl_ms > 0 && o.min_remaining_ms > o.ttl_ms)
     return "min_remaining_ms is more than ttl_ms: no grant could pass";
+  if (const char *problem = problem_of_list(o.nodes, o.node_count); problem != nullptr) return problem;
+  // How many nodes there are without a list of them, only the engine knows.
+  if (o.nodes != nullptr || !context.kind.is_quorum) {
+    const size_t count = o.nodes != nullptr ? o.node_count : 1;
+    if (const char *problem = problem_of_votes(o.votes, count); problem != nullptr) return problem;
+  }
   if (o.value == nullptr && o.value_size != 0) return "value is NULL but value_size is not 0";
   if (o.metadata == nullptr && o.metadata_count != 0) return "metadata is NULL but metadata_count is not 0";
   size_t size = 0;
@@ -108,7 +140,7 @@ liblock_context_options default_context_options() {
   o.struct_size = sizeof o;
   o.cleanup_interval_ms = o.cleanup_batch_size = o.max_ttl_ms = o.deadlock_detection = o.deadlock_delay_ms =
       o.locks_max = o.waiters_max = o.requests_max = o.connect_timeout_ms = o.command_timeout_ms =
-          o.alive_ms = o.foreign_gap_ms = o.zombie_interval_ms = LIBLOCK_DEFAULT;
+          o.alive_ms = o.foreign_gap_ms = o.zombie_interval_ms = o.clock_step_ms = LIBLOCK_DEFAULT;
   return o;
 }
 
@@ -128,7 +160,21 @@ const char *contradiction_of(const liblock_context_options &o, const ContextKind
     return "tls_certificate_file and tls_key_file go together";
   if (o.client_name != nullptr && std::strcspn(o.client_name, " \r\n\t") != std::strlen(o.client_name))
     return "client_name must have no spaces or line ends";
-  return nullptr;
+  if (!kind.is_quorum && (o.servers != nullptr || o.observers != nullptr))
+    return "servers stand instead of a url, which is NULL then; observers are for them and for quorum: urls";
+  if (const char *problem = problem_of_list(o.servers, o.server_count); problem != nullptr) return problem;
+  if (const char *problem = problem_of_list(o.observers, o.observer_count); problem != nullptr)
+    return problem;
+  return kind.is_quorum ? nullptr : problem_of_votes(o.votes, 1);
+}
+
+void read_node_options(const liblock_context_options &o, NodeOptions &nodes) {
+  nodes.servers.assign(o.servers, o.servers + o.server_count);
+  nodes.observers.assign(o.observers, o.observers + o.observer_count);
+  nodes.votes = o.votes;
+  nodes.restart_policy = o.restart_policy;
+  nodes.clock_step_ms = or_default(o.clock_step_ms, nodes.clock_step_ms);
+  nodes.max_ttl_ms = or_default(o.max_ttl_ms, nodes.max_ttl_ms);
 }
 
 void read_server_options(const liblock_context_options &o, ServerOptions &server) {
@@ -181,6 +227,9 @@ Status read_context_options(const liblock_context_options *given, const ContextK
       {"reserved2", o.reserved2, 0, 0, false},
       {"foreign_gap_ms", o.foreign_gap_ms, -1, 600'000, true},
       {"zombie_interval_ms", o.zombie_interval_ms, 100, 3'600'000, true, true},
+      {"clock_step_ms", o.clock_step_ms, 1, 600'000, true},
+      {"votes", o.votes, -1, kNodesMax, false},
+      {"restart_policy", o.restart_policy, 0, 1, false},
   };
   for (const Range &range : ranges) {
     if (range.holds()) continue;
@@ -192,7 +241,9 @@ Status read_context_options(const liblock_context_options *given, const ContextK
     return Status::INVALID_ARGUMENT;
   }
   options.kind = kind;
+  if (kind.is_quorum) options.server.command_timeout_ms = kNodeTimeoutMs;
   read_server_options(o, options.server);
+  read_node_options(o, options.nodes);
   TableOptions &t = options.table;
   if (kind.has_server) {
     t.prefix = "liblock:";
@@ -240,23 +291,42 @@ Status read_instrument_options(const liblock_instrument_options *given, Instrume
   return Status::OK;
 }
 
+namespace {
+
+// What is asked for that this kind of context cannot do, and what to use instead; nullptr: it can do all.
+const char *unsupported_in(const liblock_acquire_options &o, const ContextOptions &context) {
+  const ContextKind &kind = context.kind;
+  if (o.mode != LIBLOCK_MODE_EXCLUSIVE) return "mode is not EXCLUSIVE; shared locks are not in this version";
+  if (o.replicas > 0 && !kind.has_server) return "replicas: a local context has none; leave it 0";
+  if (!kind.is_quorum)
+    return o.nodes != nullptr ? "nodes are those of a quorum, and here is none; leave it NULL" : nullptr;
+  if (o.replicas > 0)
+    return "replicas: a quorum has none to wait for; ask for more votes, or LIBLOCK_VOTES_ALL";
+  if (o.order == LIBLOCK_ORDER_LIFO || o.order == LIBLOCK_ORDER_PRIORITY)
+    return "order: a quorum knows FIFO, as well as its nodes agree, and ANY; LIFO and PRIORITY need one "
+           "server";
+  if (!ttl_is_supported(o.ttl_ms, context)) return kNoTtlNone;
+  return nullptr;
+}
+
+}  // namespace
+
 Status check_acquire_options(const liblock_acquire_options &o, const ContextOptions &context) {
-  if (o.mode != LIBLOCK_MODE_EXCLUSIVE) return Status::UNSUPPORTED;
-  if (o.replicas > 0 && !context.kind.has_server) return Status::UNSUPPORTED;
+  if (unsupported_in(o, context) != nullptr) return Status::UNSUPPORTED;
   bool fine = ttl_is_valid(o.ttl_ms, context);
   visit_ranges(o, [&fine](const Range &range) { fine = fine && range.holds(); });
   return fine && contradiction_of(o, context) == nullptr ? Status::OK : Status::INVALID_ARGUMENT;
 }
 
 std::string explain_ttl(int64_t ttl_ms, const ContextOptions &context) {
+  if (!ttl_is_supported(ttl_ms, context)) return kNoTtlNone;
   return "ttl_ms is " + std::to_string(ttl_ms) + "; use " + std::to_string(context.kind.ttl_least_ms) +
          " to max_ttl_ms (" + std::to_string(context.table.max_ttl_ms) +
          "), LIBLOCK_TTL_AUTO or LIBLOCK_TTL_NONE";
 }
 
 std::string explain_acquire_options(const liblock_acquire_options &o, const ContextOptions &context) {
-  if (o.replicas > 0 && !context.kind.has_server) return "replicas: a local context has none; leave it 0";
-  if (o.mode != LIBLOCK_MODE_EXCLUSIVE) return "mode is not EXCLUSIVE; shared locks are not in this version";
+  if (const char *unsupported = unsupported_in(o, context); unsupported != nullptr) return unsupported;
   if (!ttl_is_valid(o.ttl_ms, context)) return explain_ttl(o.ttl_ms, context);
   std::string message;
   visit_ranges(o, [&message](const Range &range) {
@@ -301,6 +371,8 @@ AcquireParams acquire_params(const liblock_acquire_options &o, const ContextOpti
   p.max_hold = o.max_hold_ms > 0 ? nanos_from_ms(o.max_hold_ms) : kNever;
   p.min_remaining = nanos_from_ms(or_default(o.min_remaining_ms, 0));
   p.replicas = o.replicas;
+  p.votes = o.votes;
+  p.on_nodes_mismatch = o.on_nodes_mismatch;
   p.replicas_timeout = nanos_from_ms(or_default(o.replicas_timeout_ms, 1'000));
   p.value = Bytes(static_cast<const char *>(o.value), o.value_size);
   p.metadata = {o.metadata, o.metadata_count};

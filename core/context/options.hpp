@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "engine/acquire_params.hpp"
 #include "engine/instruments.hpp"
@@ -42,9 +43,11 @@ struct ContextKind {
   int64_t ttl_auto_ms = 0;  // 0: TTL_AUTO is no expiry; else so long, and renewed
   int64_t retry_interval_ms = 10;
   int64_t retry_jitter_percent = 100;  // of the interval
+  bool is_quorum = false;
 };
 inline constexpr ContextKind kLocalKind;
 inline constexpr ContextKind kServerKind{true, 20, 30'000, 1'000, 20};
+inline constexpr ContextKind kQuorumKind{true, 20, 30'000, 1'000, 20, true};
 
 // Of contexts with servers.
 struct ServerOptions {
@@ -54,16 +57,28 @@ struct ServerOptions {
   int64_t connect_timeout_ms = 1'000;
   int64_t command_timeout_ms = 1'000;
   int64_t alive_ms = 3'000;
-  int64_t foreign_gap_ms = 100;  // -1: never
+  int64_t foreign_gap_ms = 100;         // -1: never
   int64_t zombie_interval_ms = 10'000;  // -1: no sign of life
   std::string tls_ca_file, tls_ca_path, tls_certificate_file, tls_key_file, tls_server_name;
   bool tls_verify = true;
+};
+
+// Of contexts over a quorum. The texts are the caller's, for as long as the call that opens.
+struct NodeOptions {
+  std::vector<Bytes> servers;  // empty: the url has them
+  std::vector<Bytes> observers;
+  int32_t votes = 0;
+  int32_t restart_policy = LIBLOCK_RESTART_QUARANTINE;
+  int64_t clock_step_ms = 500;
+  int64_t max_ttl_ms =
+      60'000;  // for a quorum that is made; what it has counts, so that the table's is the most ever
 };
 
 struct ContextOptions {
   ContextKind kind;
   TableOptions table;
   ServerOptions server;
+  NodeOptions nodes;
   void *uv_loop = nullptr;
   liblock_open_callback on_open = nullptr;
   void *on_open_user_data = nullptr;
@@ -97,13 +112,17 @@ inline bool waiting_is_valid(const liblock_acquire_options &o) {
   return (o.wait_ms >= -1 || o.wait_ms == LIBLOCK_DEFAULT) &&
          (o.retries >= -1 || o.retries == LIBLOCK_DEFAULT);
 }
+// Whether it is of the kind that this context can serve.
+inline bool ttl_is_supported(int64_t ttl_ms, const ContextOptions &context) {
+  return ttl_ms != LIBLOCK_TTL_NONE || !context.kind.is_quorum;
+}
 // OK when every field is in its range. Cheap: done by every acquire.
 Status check_acquire_options(const liblock_acquire_options &o, const ContextOptions &context);
 // Why check_acquire_options said no.
 // Why that is no ttl_ms here.
 std::string explain_ttl(int64_t ttl_ms, const ContextOptions &context);
 std::string explain_acquire_options(const liblock_acquire_options &o, const ContextOptions &context);
-// Of checked options. Owner and completions are the context's business.
+// Of checked options. Owner, completions and nodes are the context's business.
 AcquireParams acquire_params(const liblock_acquire_options &o, const ContextOptions &context);
 // kNever: no expiry.
 inline Nanos ttl_of(int64_t ttl_ms) { return ttl_ms > 0 ? nanos_from_ms(ttl_ms) : kNever; }

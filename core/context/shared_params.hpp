@@ -43,7 +43,7 @@ class SharedParams {
   // What points at memory of the caller is of one request only.
   static bool can_be_shared(const liblock_acquire_options &o) {
     return o.struct_size == sizeof o && o.value == nullptr && o.metadata == nullptr && o.on_lost == nullptr &&
-           o.completions == nullptr && o.on_queued == nullptr && o.busy_info == 0;
+           o.completions == nullptr && o.on_queued == nullptr && o.busy_info == 0 && o.nodes == nullptr;
   }
   const AcquireParams *find(const liblock_acquire_options &options, size_t from, size_t to) const {
     // Not the owner: it is no parameter.

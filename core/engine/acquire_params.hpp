@@ -6,6 +6,8 @@
 #include <atomic>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "base/status.hpp"
@@ -44,6 +46,10 @@ struct AcquireParams {
   Nanos min_remaining = 0;
   int32_t replicas = 0;  // that must have the grant, as far as replicas_timeout allows
   Nanos replicas_timeout = 1'000 * kMillisecond;
+  int32_t votes = 0;  // of a quorum: that it needs; 0: the context's, over `nodes` all; LIBLOCK_VOTES_ALL
+  int32_t on_nodes_mismatch = LIBLOCK_NODES_MISMATCH_FAIL_IF_DISJOINT;
+  // The nodes of a quorum that the lock is on: redacted addresses (with "://"), and ids. nullptr: all.
+  std::shared_ptr<const std::vector<std::string>> nodes;
   Bytes value;
   std::span<const liblock_metadata> metadata;
   liblock_callback on_lost = nullptr;
@@ -98,6 +104,8 @@ struct Grant {
   int64_t queue_length = -1;
   Nanos waited = 0;
   bool counted_as_waiting = false;  // in threads_waiting; who gets the grant takes it out again
+  uint8_t votes = 0;                // of a quorum, also where it failed: nodes that granted
+  uint8_t nodes = 0;                // the same: nodes asked; 0: there is one, which need not be said
   static constexpr uint32_t kNoKey = UINT32_MAX;
   uint32_t busy_key = kNoKey;  // of the keys, sorted, each once: the last that was in its way
 };

@@ -13,6 +13,7 @@
 #include "engine/instance_info.hpp"
 #include "engine/key_info.hpp"
 #include "engine/owner.hpp"
+#include "engine/quorum_view.hpp"
 
 namespace liblock {
 
@@ -46,6 +47,7 @@ struct ListPosition {
 class Ask {
  public:
   enum class Which : uint8_t { Locks, Queues, Keys };
+  enum class From : uint8_t { Nearest, Master, Quorum };  // in the order of LIBLOCK_READ_…
   enum class What : uint8_t {
     Release,      // lock
     ReleaseKeys,  // owner, keys
@@ -61,7 +63,7 @@ class Ask {
     Clear,          // number: Engine::Whom; text: its identity; batch, scan_batch, dead_after; tally
     CloseOwner,     // owner
     WaitLost,       // lock, wait
-    WaitHeld,       // keys: one; wait
+    WaitHeld,       // keys: one; wait; node; flag: infos is the answer
     WaitReleased,   // keys: one; wait
     ReleaseKey,     // keys: one; text: the value that its lock must carry
     ExtendKey,      // the same; ttl, flag: adds; view.deadline is the answer
@@ -69,6 +71,10 @@ class Ask {
     Export,         // lock; number: bytes that there is room for; text is the answer
     Adopt,          // text, owner, params; lock is the answer
     ListInstances,  // one step: position; flag; instances is the answer
+    Read,           // keys: one; from, node; infos is the answer
+    QuorumInit,     // flag: also where nodes are marked
+    SetNodes,       // change
+    QuorumStatus,   // quorum is the answer: from memory, on the caller's thread before start() returns
   };
   virtual ~Ask() = default;
   virtual void ended() = 0;
@@ -78,7 +84,7 @@ class Ask {
   std::shared_ptr<Owner> owner;
   std::vector<std::string> keys;
   Nanos ttl = kNever;
-  bool flag = false;  // Extend: adds; ForceRelease: drops the queue; lists: zombies only
+  bool flag = false;  // Extend: adds; ForceRelease: drops the queue; lists: zombies only; and as said above
   Nanos wait = kNever;
   std::string text;
   std::string value;
@@ -88,6 +94,9 @@ class Ask {
   uint32_t batch = 500;
   uint32_t scan_batch = 500;
   Nanos dead_after = kNever;  // Clear: requests that have waited longer count as dead
+  From from = From::Nearest;
+  std::string node;  // Read, WaitHeld: the one to ask, as in AcquireParams::nodes; empty: any
+  NodesChange change;
   ListPosition position;
 
   // How it ended.
@@ -97,6 +106,9 @@ class Ask {
   Tally tally;
   std::vector<std::unique_ptr<KeyInfo>> infos;
   std::vector<InstanceInfo> instances;
+  std::unique_ptr<QuorumView> quorum;
+  uint8_t votes = 0;    // of a quorum, also of a failure: nodes that did it
+  uint8_t nodes = 0;    // the same: nodes asked; 0: not a quorum's
   std::string message;  // more than the status' own text
 };
 

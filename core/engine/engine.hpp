@@ -24,6 +24,9 @@ class Engine {
 
   // Calls wait for a server: they must not be made on its loop, or in a callback.
   virtual bool talks_to_server() const { return false; }
+  // Called once, before anything else, where its opener may wait: what it waits for is bounded by the engine. message:
+  // what should be known though the status is OK, else why not; then it is closed again.
+  virtual Status opened(std::string &) { return Status::OK; }
   // Whether these keys (none: the global lock) can be locked here at all.
   virtual Status accepts(std::span<const Bytes> keys) const = 0;
 

@@ -21,7 +21,7 @@ struct Told {
   explicit Told(int32_t kind);
   liblock_event event{};
   std::shared_ptr<const void> kept;
-  std::string message, key, owner, instance;
+  std::string message, key, owner, instance, node;
 
   liblock_event_callback callback = nullptr;
   void *user_data = nullptr;

@@ -18,7 +18,11 @@ class Events {
   const std::shared_ptr<Instruments> &instruments() const { return instruments_; }
   // From any thread, with no lock held; delivered where callbacks run.
   void emit(int32_t kind, Status status, const std::string &text, Handle lock = 0, uint64_t token = 0) {
-    instruments_->server_event(kind, status, text, lock, token);
+    instruments_->server_event(kind, status, text, {lock, token});
+  }
+  // The same of a quorum. node: its redacted address; empty: of no single one.
+  void emit_node(int32_t kind, Status status, const std::string &text, Bytes node, uint64_t count = 0) {
+    instruments_->server_event(kind, status, text, {0, 0, node, count});
   }
 
  private:

@@ -100,18 +100,28 @@ void Instruments::administered(std::unique_ptr<Told> told) noexcept {
   queue_->deliver_soon();
 }
 
-void Instruments::server_event(int32_t kind, Status status, const std::string &text, Handle lock,
-                               uint64_t token) noexcept {
+namespace {
+
+bool is_good_news(int32_t kind) {
+  return kind == LIBLOCK_EVENT_CONNECTED || kind == LIBLOCK_EVENT_DOUBT_ENDED ||
+         kind == LIBLOCK_EVENT_NODE_UP || kind == LIBLOCK_EVENT_NODE_REJOINED ||
+         kind == LIBLOCK_EVENT_CONFIGURED;
+}
+
+}  // namespace
+
+void Instruments::server_event(int32_t kind, Status status, const std::string &text,
+                               const ServerNews &news) noexcept {
   try {
-    const bool is_usual = kind == LIBLOCK_EVENT_CONNECTED || kind == LIBLOCK_EVENT_DOUBT_ENDED;
-    const int32_t level = is_usual ? LIBLOCK_LOG_INFO : LIBLOCK_LOG_WARNING;
+    const int32_t level = is_good_news(kind) ? LIBLOCK_LOG_INFO : LIBLOCK_LOG_WARNING;
     if (log_.wants(level)) {
       const LogEntryKind &entry = *log_entry_kind(LIBLOCK_ENTRY_SERVER);
       const liblock_log_field fields[] = {
           {"event", LIBLOCK_FIELD_TEXT, 0, 0, bytes_of(event_name(kind))},
           {"status", LIBLOCK_FIELD_TEXT, 0, 0, bytes_of(status_name(static_cast<liblock_status>(status)))},
-          {"lock", LIBLOCK_FIELD_NUMBER, 0, static_cast<int64_t>(lock), {nullptr, 0}},
-          {"token", LIBLOCK_FIELD_NUMBER, 0, static_cast<int64_t>(token), {nullptr, 0}},
+          {"lock", LIBLOCK_FIELD_NUMBER, 0, static_cast<int64_t>(news.lock), {nullptr, 0}},
+          {"token", LIBLOCK_FIELD_NUMBER, 0, static_cast<int64_t>(news.token), {nullptr, 0}},
+          {"node", LIBLOCK_FIELD_TEXT, 0, 0, bytes_of(news.node)},
       };
       log_.write({sizeof(liblock_log_entry), LIBLOCK_ENTRY_SERVER, level, wall_clock_us(), entry.name,
                   text.c_str(), 0, fields, sizeof fields / sizeof *fields});
@@ -121,8 +131,11 @@ void Instruments::server_event(int32_t kind, Status status, const std::string &t
     told->message = text;
     told->event.message = told->message.c_str();
     told->event.status = static_cast<liblock_status>(status);
-    told->event.lock = lock;
-    told->event.token = token;
+    told->event.lock = news.lock;
+    told->event.token = news.token;
+    told->event.count = news.count;
+    told->node = news.node;
+    told->event.node = bytes_of(told->node);
     administered(std::move(told));
   } catch (...) {
     // No memory: nobody hears of it.

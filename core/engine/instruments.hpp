@@ -52,8 +52,13 @@ class Instruments final : public std::enable_shared_from_this<Instruments> {
   std::vector<std::pair<Handle, std::shared_ptr<Trace>>> of_owner(const Owner *owner) const;
 
   // Told about always; never throws.
-  void server_event(int32_t kind, Status status, const std::string &text, Handle lock,
-                    uint64_t token) noexcept;
+  struct ServerNews {
+    Handle lock = 0;
+    uint64_t token = 0;
+    Bytes node{};
+    uint64_t count = 0;
+  };
+  void server_event(int32_t kind, Status status, const std::string &text, const ServerNews &news) noexcept;
   void administered(std::unique_ptr<Told> told) noexcept;
   // The context has come to its end.
   void stop();

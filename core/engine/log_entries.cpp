@@ -33,6 +33,13 @@ constexpr const char *kEvents[] = {
     "INSTANCE_CLEARED",
     "DEAD_CLEARED",
     "OWNER_CLOSED",
+    "NODE_UP",
+    "NODE_DOWN",
+    "NODE_QUARANTINED",
+    "NODE_REJOINED",
+    "NODE_STEPPED",
+    "CLOCK_DERIVED",
+    "CONFIGURED",
 };
 
 constexpr int32_t kWarning = LIBLOCK_LOG_WARNING, kInfo = LIBLOCK_LOG_INFO, kDebug = LIBLOCK_LOG_DEBUG;

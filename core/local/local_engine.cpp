@@ -164,7 +164,7 @@ Status LocalEngine::answer(Ask &ask) {
     case Ask::What::WaitLost:
       return wait(Waiter::Kind::WatchLost, ask);
     case Ask::What::WaitHeld:
-      return wait(Waiter::Kind::WatchHeld, ask);
+      return wait_held(ask);
     case Ask::What::WaitReleased:
       return wait(Waiter::Kind::WatchReleased, ask);
     case Ask::What::ReleaseKey:
@@ -174,11 +174,9 @@ Status LocalEngine::answer(Ask &ask) {
       return table_->extend_by_value(key, ask.text, ask.ttl, ask.flag, ask.view);
     case Ask::What::UpdateKey:
       return table_->update_by_value(key, ask.text, ask.value);
-    case Ask::What::Export:
-    case Ask::What::Adopt:
+    default:  // what only servers, or a quorum of them, have
       return Status::UNSUPPORTED;
   }
-  return Status::INTERNAL;
 }
 
 Status LocalEngine::extend(Handle h, Nanos ttl, bool add, HoldView &after) {
@@ -197,6 +195,14 @@ Status LocalEngine::extend(Handle h, Nanos ttl, bool add, HoldView &after) {
 Status LocalEngine::wait(Waiter::Kind kind, const Ask &ask) {
   const Bytes key = ask.keys.empty() ? Bytes() : Bytes(ask.keys.front());
   return table_->wait_watching(kind, key, ask.lock, *unnamed_, ask.wait);
+}
+
+Status LocalEngine::wait_held(Ask &ask) {
+  const Status held = wait(Waiter::Kind::WatchHeld, ask);
+  if (held != Status::OK || !ask.flag) return held;
+  if (auto seen = table_->inspect(ask.keys.front(), false); seen != nullptr && seen->is_held)
+    ask.infos.push_back(std::move(seen));
+  return held;
 }
 
 Status LocalEngine::inspect(Ask &ask) {

@@ -42,6 +42,7 @@ class LocalEngine final : public Engine {
   void close_local_owner(LocalOwner &owner);
   Status answer(Ask &ask);
   Status extend(Handle h, Nanos ttl, bool add, HoldView &after);
+  Status wait_held(Ask &ask);
   Status wait(Waiter::Kind kind, const Ask &ask);
   Status inspect(Ask &ask);
   void clear(Ask &ask);

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "redis/cleaner.hpp"
-#include "redis/lease.hpp"
 #include "redis/link.hpp"
+#include "remote/lease.hpp"
 
 namespace liblock {
 

@@ -110,8 +110,8 @@ class Clearing final : public ServerCall, public Timer {
   ~Clearing() override { instance_.runtime->cancel(*this); }
 
   void next_page() {
-    scan(instance_, round_ == Round::Queues ? Scanned::Queues : Scanned::Locks, "", cursor_, ask_.scan_batch,
-         [this](Page page) {
+    scan(instance_.link, instance_.keyspace, round_ == Round::Queues ? Scanned::Queues : Scanned::Locks, "",
+         cursor_, ask_.scan_batch, [this](Page page) {
            if (page.status != Status::OK) return end(page.status, page.why);
            cursor_ = page.next;
            page_ = std::move(page.lock_keys);
@@ -199,7 +199,7 @@ class Clearing final : public ServerCall, public Timer {
     std::vector<LeaseRef> lost;
     if (!taken.empty() && !instance_.keeper.empty()) {
       for (const Handle handle : instance_.holds.all(nullptr)) {
-        for (const LeaseRef &lease : Instance::leases_of(*instance_.holds.find(handle))) {
+        for (const LeaseRef &lease : RemoteInstance::leases_of(*instance_.holds.find(handle))) {
           if (taken.contains(lease->id)) lost.push_back(lease);
         }
       }

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/assert.hpp"
+#include "base/mutant.hpp"
 
 namespace liblock {
 
@@ -40,7 +41,7 @@ void ScriptCall::begin(const Script &script) {
 }
 
 void ScriptCall::begin_again(const Script &script) {
-  script_ = &script;
+  script_ = &LIBLOCK_MUTATED(script);
   keys_ = arguments_ = 0;
   encoded_.clear();
 }

@@ -190,8 +190,9 @@ void Connection::fill(std::string &wire) {
   tls_->take_output(wire);
 }
 
-void Connection::drop(Status status, const std::string &why) {
+void Connection::drop(Status status, const std::string &why, uint32_t failures) {
   if (state_ == State::Stopped || state_ == State::Pausing || state_ == State::Idle) return;
+  failures_ = std::max(failures_, failures);
   descriptor_.store(-1, std::memory_order_relaxed);
   if (stream_ != nullptr) std::exchange(stream_, nullptr)->close();
   out_.clear();

@@ -73,8 +73,9 @@ class Connection final : private ByteStream::Listener, private Timer {
   void stop();
   bool ready() const { return state_ == State::Ready; }
   bool was_ever_ready() const { return was_ever_ready_; }
-  // Ends it as the peer would have: for a server that is not what it was.
-  void drop(Status status, const std::string &why);
+  // Ends it as the peer would have: for a server that is not what it was. failures: as if so many attempts to reach it
+  // had failed.
+  void drop(Status status, const std::string &why, uint32_t failures = 0);
   const std::string &last_error() const { return last_error_; }
   Status last_status() const { return last_status_; }
   // From any thread: for the child of a fork.

@@ -3,25 +3,16 @@
 // keys at a time, so that no reply is large and no script long. Loop thread.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/ask.hpp"
-#include "redis/ending.hpp"
+#include "remote/ending.hpp"
+#include "remote/inspection.hpp"
 
 namespace liblock {
 
 class Instance;
-
-// Who asked. One of the two is called once, and may end the object.
-class Inspection {
- public:
-  virtual ~Inspection() = default;
-  virtual void seen(std::vector<std::unique_ptr<KeyInfo>> infos) = 0;
-  virtual void failed(Status status, const std::string &why) = 0;
-};
 
 // So many keys in one script call.
 inline constexpr size_t kKeysPerLook = 64;

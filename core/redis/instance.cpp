@@ -2,6 +2,8 @@
 // See instance.hpp.
 #include "redis/instance.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "redis/key_names.hpp"
@@ -13,7 +15,7 @@ namespace liblock {
 class Instance::ReleaseCall final : public ServerCall {
  public:
   ReleaseCall(Instance &instance, std::vector<Cleaner::Key> keys, Nanos ends_at, Handle handle,
-              uint64_t token, Released done)
+              uint64_t token, AskDone done)
       : instance_(instance),
         keys_(std::move(keys)),
         ends_at_(ends_at),
@@ -38,7 +40,7 @@ class Instance::ReleaseCall final : public ServerCall {
     end(status, "");
   }
   void failed(const Failure &failure) override {
-    instance_.note_trouble(failure.text);
+    instance_.note_trouble(failure.status, failure.text);
     if (failure.status == Status::CLOSED) return end(Status::IN_DOUBT, failure.text);
     instance_.cleaner.release(keys_, ends_at_, handle_, token_);
     end(Status::IN_DOUBT, failure.text);
@@ -57,131 +59,36 @@ class Instance::ReleaseCall final : public ServerCall {
   const Nanos ends_at_;
   const Handle handle_;
   const uint64_t token_;
-  const Released done_;
+  const AskDone done_;
 };
 
 Instance::Instance(std::shared_ptr<Runtime> runtime_of_it, const InstanceOptions &options_of_it,
                    std::string id_of_it, Clock clock_of_it, uint64_t seed)
-    : runtime(std::move(runtime_of_it)),
-      clock(clock_of_it),
-      random(seed),
+    : RemoteInstance(std::move(runtime_of_it), options_of_it, std::move(id_of_it), clock_of_it, seed),
       options(options_of_it),
-      id(std::move(id_of_it)),
-      keyspace(options.prefix),
       link(*runtime, clock, random, options.connection, Keyspace::channel_of(id), *this),
-      holds(clock, random, options.locks_max),
       keeper(*this),
       cleaner(*this),
       waiting(*this),
       places(*this),
       replica_turns(*this),
-      presence(*this),
-      asking(*this),
-      events(runtime) {}
+      presence(*this) {}
 
 Instance::~Instance() = default;
 
-void Instance::arm(Timer &timer, Nanos at) {
-  runtime->arm(timer, runtime->now() + std::max<Nanos>(0, at - clock.now()));
-}
-
-std::string Instance::last_trouble() const {
-  const std::lock_guard lock(trouble_mutex_);
-  return trouble_;
-}
-
-void Instance::note_trouble(const std::string &text) {
-  const std::lock_guard lock(trouble_mutex_);
-  trouble_ = text;
-}
-
-void Instance::release(Handle handle, Released done) {
-  Status status = Status::OK;
-  HeldLock *lock = holds.find(handle, &status);
-  if (lock == nullptr) {
-    if (done != nullptr) done(status, "");
-    return;
-  }
-  const Nanos now = clock.now();
-  const bool lost = std::any_of(lock->parts.begin(), lock->parts.end(),
-                                [&](const HeldLock::Part &part) { return part.lease->is_over(now); });
-  const std::vector<HeldLock::Part> all = lock->parts;
-  const std::shared_ptr<RedisOwner> owner = lock->owner;
-  const uint64_t token = lock->token;
-  const Extensions unused = take_extensions(*lock, nullptr);
-  for (const HeldLock::Part &part : all) reentry.forget(*owner, handle, part);
-  std::vector<HeldLock::Part> free = holds.remove(handle);
-  give_back(unused);
-  asking.lock_is_gone(handle, lost ? Status::LOST : Status::NOT_HELD);
-  if (!lost) ++counts.released;
-  // Taken away is gone already; what ended by time may still stand there for the moment of the drift.
-  std::erase_if(free,
-                [](const HeldLock::Part &part) { return part.lease->state.load() == Lease::State::Lost; });
-  if (lost) {
-    if (done != nullptr) done(Status::LOST, "");
-    done = nullptr;
-  } else if (free.empty()) {
-    if (done != nullptr) done(Status::OK, "");
-    return;
-  }
-  if (!free.empty()) send_release(std::move(free), handle, token, std::move(done));
-}
-
-void Instance::release_part(HeldLock &lock, size_t index, Released done) {
-  const HeldLock::Part part = lock.parts[index];
-  const Handle handle = lock.handle;
-  reentry.forget(*lock.owner, handle, part);
-  const auto parts_of_lease =
-      std::count_if(lock.parts.begin(), lock.parts.end(),
-                    [&](const HeldLock::Part &other) { return other.lease == part.lease; });
-  const Extensions unused = parts_of_lease == 1 ? take_extensions(lock, part.lease.get()) : Extensions();
-  if (lock.parts.size() == 1) {
-    const std::vector<HeldLock::Part> free = holds.remove(handle);  // the end of the lock
-    give_back(unused);
-    asking.lock_is_gone(handle, Status::NOT_HELD);
-    if (free.empty()) return done(Status::OK, "");
-    return send_release(free, 0, 0, std::move(done));
-  }
-  holds.remove_part(lock, index);
-  give_back(unused);
-  if (part.lease->keys[part.key].handles != 0) return done(Status::OK, "");
-  send_release({part}, 0, 0, std::move(done));
-}
-
-void Instance::send_release(std::vector<HeldLock::Part> parts, Handle handle, uint64_t token, Released done) {
+void Instance::send_release(std::vector<HeldLock::Part> parts, Handle handle, uint64_t token, AskDone done) {
   std::vector<Cleaner::Key> keys;
   Nanos ends_at = 0;
   for (const HeldLock::Part &part : parts) {
     Lease &lease = *part.lease;
     keys.push_back({lease.keys[part.key].lock_key, lease.id});
-    keeper.count(lease, -1);
+    count(lease, -1);
     ends_at = std::max(ends_at, lease.ends_at.load());
-    const bool is_empty =
-        std::all_of(lease.keys.begin(), lease.keys.end(), [](const Lease::Key &k) { return k.handles == 0; });
-    if (is_empty) keeper.let_go(lease);  // before the release is sent: no renewal may follow it
+    if (lease.is_given_back()) keeper.let_go(lease);  // before the release is sent: no renewal may follow it
   }
   // The server may think that it ends a little later than we do.
   if (ends_at != kNever) ends_at += 4 * options.connection.command_timeout;
   link.send(*new ReleaseCall(*this, std::move(keys), ends_at, handle, token, std::move(done)));
-}
-
-void Instance::extend(Handle handle, Nanos ttl, bool renews, bool add, Released done) {
-  HeldLock *lock = holds.find(handle);
-  if (lock == nullptr) {
-    if (done != nullptr) done(Status::NOT_HELD, "");
-    return;
-  }
-  const std::vector<LeaseRef> leases = leases_of(*lock);
-  for (const LeaseRef &lease : leases) forget_extensions(*lease);
-  keeper.extend(leases, {ttl, add, renews}, std::move(done));
-}
-
-std::vector<LeaseRef> Instance::leases_of(const HeldLock &lock) {
-  std::vector<LeaseRef> leases;
-  for (const HeldLock::Part &part : lock.parts) {
-    if (std::find(leases.begin(), leases.end(), part.lease) == leases.end()) leases.push_back(part.lease);
-  }
-  return leases;
 }
 
 void Instance::on_connected(const ServerInfo &info, bool another) {
@@ -201,7 +108,7 @@ void Instance::on_connected(const ServerInfo &info, bool another) {
 }
 
 void Instance::on_disconnected(Status status, const std::string &text) {
-  note_trouble(text);
+  note_trouble(status, text);
   events.emit(LIBLOCK_EVENT_DISCONNECTED, status, text);
 }
 
@@ -237,18 +144,13 @@ void Instance::taken_away(const std::string &lock_key, const std::vector<LeaseRe
 
 bool Instance::needs_server() { return !keeper.empty() || !cleaner.empty() || !waiting.empty(); }
 
+void Instance::close_descriptors_after_fork() {
+  link.descriptors([](int fd) { ::close(fd); });
+}
+
 void Instance::close(bool leave, std::function<void()> closed) {
-  is_closing = true;
   closed_ = std::move(closed);
-  asking.end_all(Status::CLOSED);
-  waiting.end_all(nullptr, Status::CLOSED);
-  const std::vector<Handle> all = holds.all(nullptr);
-  for (const Handle handle : all) {
-    if (leave) continue;
-    HeldLock *lock = holds.find(handle);
-    lock->loss_told = true;
-    release(handle, [](Status, const std::string &) {});
-  }
+  end_all(leave);
   presence.leave();
   runtime->arm(close_timer_, runtime->now() + options.connection.command_timeout);
   closing_goes_on();

@@ -23,8 +23,6 @@ int64_t ms_of(Nanos ttl) { return ttl == kNever ? 0 : std::max<int64_t>(1, ttl /
 
 }  // namespace
 
-void Lease::fire(Nanos) { keeper.on_timer(*this, 0); }
-
 Keeper::~Keeper() { stop(); }
 
 void Keeper::stop() {
@@ -40,20 +38,15 @@ void Keeper::begin(const LeaseRef &lease, Nanos sent_at) {
   lease->may_end_at = lease->first_ttl == kNever ? kNever : sent_at + lease->first_ttl;
   if (lease->renews) set_renewal(*lease, sent_at, lease->first_ttl);
   if (lease->is_short) lease->renew_at = sent_at;
-  count(*lease, static_cast<int64_t>(lease->keys.size()));
+  instance_.count(*lease, static_cast<int64_t>(lease->keys.size()));
   leases_.push_back(lease);
   lease->place = leases_.size() - 1;
   arm(*lease);
   if (!instance_.link.is_listening()) instance_.link.listen();  // somebody may take it away
 }
 
-void Keeper::count(Lease &lease, int64_t keys) {
-  lease.keys_counted += keys;
-  instance_.counts.keys_held.fetch_add(keys);
-}
-
 void Keeper::let_go(Lease &lease) {
-  count(lease, -lease.keys_counted);
+  instance_.count(lease, -lease.keys_counted);
   if (lease.state.load() == Lease::State::Held) lease.state.store(Lease::State::Released);
   instance_.runtime->cancel(lease);
   set_rate(lease, 0);
@@ -72,13 +65,7 @@ void Keeper::lose(const LeaseRef &lease) {
   ++(by_time ? instance_.counts.expired : instance_.counts.taken_away);
   // The lock is lost as a whole; and a change that nobody knows of may have made it last.
   if (lease->keys.size() > 1 || lease->changes_open != 0 || lease->in_doubt) give_back(*lease);
-  const std::vector<Handle> locks = lease->locks;
-  for (const Handle handle : locks) {
-    HeldLock *lock = instance_.holds.find(handle);
-    if (lock == nullptr || std::exchange(lock->loss_told, true)) continue;
-    instance_.asking.lock_is_gone(handle, Status::LOST);
-    if (!lock->owner->closed.load()) lock->notice.send();
-  }
+  instance_.tell_loss(*lease);
 }
 
 // What may be left on the server of a lease that is none any more.
@@ -160,7 +147,8 @@ bool Keeper::is_urgent(const Lease &lease) const {
   return lease.ends_at.load() - instance_.clock.now() < lease.ttl / 2 || lease.ttl < 500 * kMillisecond;
 }
 
-// The first that are alike in what a call says once.
+// The first, and those that are alike in what a call says once. What is left of max_hold shrinks between two looks at
+// the clock, so the first need not even be like itself.
 std::vector<LeaseRef> Keeper::take_batch() {
   const auto kind = [this](const Lease &lease) {
     return std::tuple(ms_of(renewal_ttl(lease)), lease.has_metadata, lease.change);
@@ -169,8 +157,8 @@ std::vector<LeaseRef> Keeper::take_batch() {
   std::vector<LeaseRef> batch, rest;
   size_t keys = 0;
   for (const LeaseRef &lease : due_) {
-    const bool fits = batch.empty() || keys + lease->keys.size() <= kBatch;
-    if (fits && kind(*lease) == wanted) {
+    const bool fits = keys + lease->keys.size() <= kBatch && kind(*lease) == wanted;
+    if (batch.empty() || fits) {
       lease->is_collected = false;
       keys += lease->keys.size();
       batch.push_back(lease);
@@ -241,10 +229,10 @@ void Keeper::renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nan
   arm(*lease);
 }
 
-void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &extension, Done done) {
+void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &extension, AskDone done) {
   // One call for each: they may differ in what a call says once.
   struct Several {
-    Done done;
+    AskDone done;
     size_t open;
     Status worst = Status::OK;
     std::string why;
@@ -265,11 +253,11 @@ void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &extens
   }
 }
 
-void Keeper::verify(const std::vector<LeaseRef> &leases, Done done) {
+void Keeper::verify(const std::vector<LeaseRef> &leases, AskDone done) {
   instance_.link.send(*new VerifyCall(*this, leases, std::move(done)));
 }
 
-void Keeper::update(const std::vector<LeaseRef> &leases, const std::string &value, Done done) {
+void Keeper::update(const std::vector<LeaseRef> &leases, const std::string &value, AskDone done) {
   instance_.link.send(*new UpdateCall(*this, leases, value, std::move(done)));
 }
 

@@ -5,19 +5,18 @@
 // out after the release of its lock. Loop thread.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
-#include "redis/holds.hpp"
 #include "redis/link.hpp"
+#include "remote/ending.hpp"
+#include "remote/holds.hpp"
 
 namespace liblock {
 
 class Instance;
-using LeaseRef = std::shared_ptr<Lease>;
 
-class Keeper {
+class Keeper final : public LeaseKeeper {
  public:
   explicit Keeper(Instance &instance) : instance_(instance), flush_(*this) {}
   ~Keeper();
@@ -27,20 +26,12 @@ class Keeper {
   // Its keys were given back, or are about to be: nothing more is sent for it.
   void let_go(Lease &lease);
   void lose(const LeaseRef &lease);
-  // So many keys of it more, or less, among those that this instance says it holds.
-  void count(Lease &lease, int64_t keys);
 
-  using Done = std::function<void(Status, const std::string &why)>;
-  struct Extension {
-    Nanos ttl = kNever;  // from now, or to be added to what remains; kNever: takes the expiry away
-    bool add = false;
-    bool renews = false;  // from now on, where it did not before
-  };
   // Nothing has changed when it could not be sent.
-  void extend(const std::vector<LeaseRef> &leases, const Extension &extension, Done done);
+  void extend(const std::vector<LeaseRef> &leases, const Extension &extension, AskDone done);
   // Asks the server whether it knows them.
-  void verify(const std::vector<LeaseRef> &leases, Done done);
-  void update(const std::vector<LeaseRef> &leases, const std::string &value, Done done);
+  void verify(const std::vector<LeaseRef> &leases, AskDone done);
+  void update(const std::vector<LeaseRef> &leases, const std::string &value, AskDone done);
 
   // another: not the server that gave the leases, as far as we know.
   void on_connected(bool another);
@@ -50,7 +41,7 @@ class Keeper {
   std::vector<LeaseRef> find(const std::string &lock_key) const;
   bool empty() const { return leases_.empty(); }
   void stop();
-  void on_timer(Lease &lease, Nanos now);
+  void on_timer(Lease &lease, Nanos now) override;
 
  private:
   class Call;

@@ -3,20 +3,13 @@
 #include "redis/keeper_calls.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "redis/instance.hpp"
 
 namespace liblock {
 
-std::string change_text(uint32_t change) {
-  char text[9];
-  std::snprintf(text, sizeof text, "%08x", change);
-  return text;
-}
-
-Keeper::Call::Call(Keeper &keeper, const std::vector<LeaseRef> &leases, Done done)
+Keeper::Call::Call(Keeper &keeper, const std::vector<LeaseRef> &leases, AskDone done)
     : keeper_(keeper), done_(std::move(done)) {
   for (const LeaseRef &lease : leases) items_.push_back({lease, 0, {}});
 }
@@ -59,7 +52,7 @@ int64_t Keeper::Call::worst_of(const Reply &reply, const Item &item, size_t &at)
 }
 
 void Keeper::Call::failed(const Failure &failure) {
-  keeper_.instance_.note_trouble(failure.text);
+  keeper_.instance_.note_trouble(failure.status, failure.text);
   end(failure.sent ? Status::IN_DOUBT : failure.status, failure.text);
 }
 
@@ -69,7 +62,7 @@ void Keeper::Call::end(Status status, const std::string &why) {
 }
 
 Keeper::ExtendCall::ExtendCall(Keeper &keeper, const std::vector<LeaseRef> &leases,
-                               const Extension *extension, Done done)
+                               const Extension *extension, AskDone done)
     : Call(keeper, leases, std::move(done)),
       by_renewal_(extension == nullptr),
       extension_(by_renewal_ ? Extension() : *extension) {}

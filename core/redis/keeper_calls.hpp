@@ -21,7 +21,7 @@ class Keeper::Call : public ServerCall {
     Nanos ttl_before = kNever, ends_before = kNever;
     bool renews_before = false;
   };
-  Call(Keeper &keeper, const std::vector<LeaseRef> &leases, Done done);
+  Call(Keeper &keeper, const std::vector<LeaseRef> &leases, AskDone done);
 
   void put_keys();
   void put_ids(Bytes head);
@@ -33,7 +33,7 @@ class Keeper::Call : public ServerCall {
   void end(Status status, const std::string &why);
 
   Keeper &keeper_;
-  const Done done_;
+  const AskDone done_;
   std::vector<Item> items_;
   uint32_t change_ = 0;
 };
@@ -41,7 +41,7 @@ class Keeper::Call : public ServerCall {
 // Sets ends anew, or renews.
 class Keeper::ExtendCall final : public Call {
  public:
-  ExtendCall(Keeper &keeper, const std::vector<LeaseRef> &leases, const Extension *extension, Done done);
+  ExtendCall(Keeper &keeper, const std::vector<LeaseRef> &leases, const Extension *extension, AskDone done);
   void sending(Nanos now) override;
   bool fits(const Reply &reply) const override;
   void answered(const Reply &reply) override;
@@ -59,7 +59,7 @@ class Keeper::ExtendCall final : public Call {
 
 class Keeper::VerifyCall final : public Call {
  public:
-  VerifyCall(Keeper &keeper, const std::vector<LeaseRef> &leases, Done done)
+  VerifyCall(Keeper &keeper, const std::vector<LeaseRef> &leases, AskDone done)
       : Call(keeper, leases, std::move(done)) {}
   void sending(Nanos now) override;
   bool fits(const Reply &reply) const override;
@@ -69,7 +69,7 @@ class Keeper::VerifyCall final : public Call {
 
 class Keeper::UpdateCall final : public Call {
  public:
-  UpdateCall(Keeper &keeper, const std::vector<LeaseRef> &leases, std::string value, Done done)
+  UpdateCall(Keeper &keeper, const std::vector<LeaseRef> &leases, std::string value, AskDone done)
       : Call(keeper, leases, std::move(done)), value_(std::move(value)) {}
   void sending(Nanos now) override;
   bool fits(const Reply &reply) const override;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "redis/command.hpp"
-#include "redis/keyspace.hpp"
+#include "remote/keyspace.hpp"
 
 namespace liblock {
 

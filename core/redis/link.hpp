@@ -61,8 +61,10 @@ class Link {
   bool is_connected() const { return commands_.ready(); }
   bool was_ever_connected() const { return commands_.was_ever_ready() || durable_.was_ever_ready(); }
   ServerClock &server_clock() { return server_clock_; }
-  // This is not the server that we want: connects anew.
-  void distrust(Status status, const std::string &why) { commands_.drop(status, why); }
+  // This is not the server that we want: connects anew, the later the more often it was said.
+  void distrust(Status status, const std::string &why, uint32_t times = 0) {
+    commands_.drop(status, why, times);
+  }
   void stop();
   // For the child of a fork.
   void descriptors(std::function<void(int)> visit) const;

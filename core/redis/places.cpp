@@ -29,6 +29,10 @@ struct Places::Line {
   uint32_t foreign_polls = 0;  // that met the same foreign client
 };
 
+bool Places::Sooner::operator()(const std::pair<Nanos, Line *> &a, const std::pair<Nanos, Line *> &b) const {
+  return a.first != b.first ? a.first < b.first : a.second->lock_key < b.second->lock_key;
+}
+
 // Of some lines and waiters; they may be gone when the answer comes.
 class Places::StayCall final : public ServerCall {
  public:

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "engine/key_info.hpp"
-#include "redis/keyspace.hpp"
+#include "remote/keyspace.hpp"
 
 namespace liblock {
 

@@ -4,9 +4,9 @@
 
 #include <unordered_set>
 
-#include "redis/ending.hpp"
 #include "redis/instance.hpp"
 #include "redis/queue_entry.hpp"
+#include "remote/ending.hpp"
 
 namespace liblock {
 

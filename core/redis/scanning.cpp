@@ -3,7 +3,6 @@
 #include "redis/scanning.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "redis/dead_waiters.hpp"
 #include "redis/instance.hpp"
@@ -11,69 +10,6 @@
 namespace liblock {
 
 namespace {
-
-constexpr size_t kNameBytes = 1'024;  // the longest side key, and room for the protocol
-
-// A prefix as a glob pattern that matches it alone.
-std::string escaped(Bytes prefix) {
-  std::string pattern;
-  for (const char c : prefix) {
-    if (c == '*' || c == '?' || c == '[' || c == ']' || c == '\\' || c == '^') pattern.push_back('\\');
-    pattern.push_back(c);
-  }
-  return pattern;
-}
-
-class Scan final : public Command {
- public:
-  Scan(Instance &instance, Scanned what, Bytes key_prefix, uint64_t cursor, uint32_t count,
-       std::function<void(Page)> done)
-      : instance_(instance), what_(what), cursor_(cursor), count_(count), done_(std::move(done)) {
-    const std::string prefix = escaped(instance.keyspace.lock_key(key_prefix));
-    // Queues of requests, and of instances.
-    pattern_ =
-        what == Scanned::Locks ? prefix + "*" : std::string(Keyspace::kReserved) + "[qw]:{" + prefix + "*}";
-    instance.link.send(*this);
-  }
-  void encode(std::string &wire) const override {
-    encode_words(wire, {"SCAN", std::to_string(cursor_), "MATCH", pattern_, "COUNT", std::to_string(count_),
-                        "TYPE", what_ == Scanned::Locks ? "string" : "zset"});
-  }
-  // A page may have more than was asked for: whole buckets come.
-  ReplyLimits limits() const override {
-    const size_t names = 2 * size_t{count_} + 1'024;
-    return {names * kNameBytes, names, 4};
-  }
-  void replied(const Reply &reply) override {
-    Page page;
-    if (reply.is(Reply::Kind::Error)) {
-      page.status = classify_error(reply.text).status;
-      page.why = explained(reply.text);
-      return end(std::move(page));
-    }
-    for (const char c : reply.at(0).text) page.next = page.next * 10 + static_cast<uint64_t>(c - '0');
-    for (const Reply &name : reply.at(1).elements) {
-      Bytes lock_key = name.text, key;
-      if (what_ == Scanned::Queues && !Keyspace::lock_key_of(name.text, lock_key)) continue;
-      if (instance_.keyspace.key_of(lock_key, key)) page.lock_keys.emplace_back(lock_key);
-    }
-    if (what_ == Scanned::Queues) {
-      std::sort(page.lock_keys.begin(), page.lock_keys.end());
-      page.lock_keys.erase(std::unique(page.lock_keys.begin(), page.lock_keys.end()), page.lock_keys.end());
-    }
-    end(std::move(page));
-  }
-  void failed(const Failure &failure) override { end({failure.status, failure.text, 0, {}}); }
-
- private:
-  void end(Page page) { end_call(this, done_, std::move(page)); }
-  Instance &instance_;
-  const Scanned what_;
-  std::string pattern_;
-  const uint64_t cursor_;
-  const uint32_t count_;
-  std::function<void(Page)> done_;
-};
 
 // Foreign strings that happen to have the prefix are not ours to list, nor is what is gone by now.
 bool is_wanted(const KeyInfo &info, const Ask &ask) {
@@ -92,8 +28,8 @@ class ListStep final : public Inspection {
     if (!at.found.empty()) return look();
     if (std::exchange(at.is_round_over, false)) at.is_second_round = true;
     ++ask_.tally.steps;
-    scan(instance_, at.is_second_round ? Scanned::Queues : Scanned::Locks, ask_.text, at.next, ask_.batch,
-         [this](Page page) { scanned(std::move(page)); });
+    scan(instance_.link, instance_.keyspace, at.is_second_round ? Scanned::Queues : Scanned::Locks, ask_.text,
+         at.next, ask_.batch, [this](Page page) { scanned(std::move(page)); });
   }
   void seen(std::vector<std::unique_ptr<KeyInfo>> infos) override {
     std::erase_if(infos, [this](const auto &info) { return !is_wanted(*info, ask_); });
@@ -160,11 +96,6 @@ class ListStep final : public Inspection {
 };
 
 }  // namespace
-
-void scan(Instance &instance, Scanned what, Bytes key_prefix, uint64_t cursor, uint32_t count,
-          std::function<void(Page)> done) {
-  new Scan(instance, what, key_prefix, cursor, count, std::move(done));
-}
 
 void list_step(Instance &instance, Ask &ask, AskDone done) {
   (new ListStep(instance, ask, std::move(done)))->begin();

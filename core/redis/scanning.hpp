@@ -5,22 +5,9 @@
 #pragma once
 
 #include "redis/inspecting.hpp"
+#include "redis/scan.hpp"
 
 namespace liblock {
-
-enum class Scanned : uint8_t { Locks, Queues };
-
-struct Page {
-  Status status = Status::OK;
-  std::string why;
-  uint64_t next = 0;  // where to go on; 0: this was the last
-  std::vector<std::string> lock_keys;
-};
-
-// From `cursor` (0: the start) on, about `count` keys of the server's table, of which those come whose lock key begins
-// with the context's prefix and key_prefix.
-void scan(Instance &instance, Scanned what, Bytes key_prefix, uint64_t cursor, uint32_t count,
-          std::function<void(Page)> done);
 
 // One step of a listing: some infos into ask.infos, perhaps none, and ask.position moves on.
 void list_step(Instance &instance, Ask &ask, AskDone done);

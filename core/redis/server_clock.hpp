@@ -11,6 +11,9 @@ namespace liblock {
 
 class ServerClock {
  public:
+  static constexpr int64_t kLastUs = 9'000'000'000'000'000;  // the year 2255; tokens end a little earlier
+  static bool is_time(int64_t server_us) { return server_us >= 0 && server_us <= kLastUs; }
+
   // An answer that carried the server's time has come.
   void observe(int64_t server_us, Nanos now) {
     if (server_us <= 0 || server_us > kLastUs) return;
@@ -30,7 +33,6 @@ class ServerClock {
   }
 
  private:
-  static constexpr int64_t kLastUs = 9'000'000'000'000'000;  // the year 2255; tokens end a little earlier
   static constexpr Nanos kForget = 10'000 * kMillisecond;
   static constexpr int64_t kStep = 2'000'000;
 

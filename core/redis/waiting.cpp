@@ -15,11 +15,6 @@ namespace liblock {
 
 namespace {
 
-void pack_word(std::string &packed, const liblock_bytes &word) {
-  packed += std::to_string(word.size) + ":";
-  packed.append(static_cast<const char *>(word.data), word.size);
-}
-
 // And the bar behind it.
 bool take_number(Bytes &rest, uint64_t &number) {
   number = 0;
@@ -49,44 +44,6 @@ class PassOnCall final : public ServerCall {
 
 }  // namespace
 
-LeaseTerms::LeaseTerms(const AcquireParams &params, Nanos first_lease)
-    : ttl(std::min(params.ttl, params.max_hold)),
-      renews(params.renew),
-      max_hold(params.max_hold),
-      has_metadata(!params.metadata.empty()) {
-  // Half of the first lease at most is spent on waiting for replicas.
-  Nanos most = first_lease;
-  if (params.replicas != 0) most = std::max(most, 2 * params.replicas_timeout);
-  // What must be left, and what a round trip and the drift take of it.
-  most = std::max(most, params.min_remaining + params.min_remaining / 20 + 1'000 * kMillisecond);
-  in_queue = std::min(ttl, most);
-  first = renews ? in_queue : ttl;
-}
-
-AcquireRequest::AcquireRequest(Instance &instance, RedisOwner &owner, std::span<const Bytes> keys,
-                               const AcquireParams &params)
-    : instance_(instance),
-      owner_(owner.shared_from_this()),
-      params_(params),
-      value_(params.value),
-      terms_(params, instance.options.first_lease),
-      began_at_(instance.runtime->now()) {
-  for (const liblock_metadata &m : params.metadata) {
-    pack_word(metadata_, m.name);
-    pack_word(metadata_, m.value);
-  }
-  for (const Bytes key : keys) keys_.push_back(instance.keyspace.lock_key(key));
-  std::sort(keys_.begin(), keys_.end(), [](const auto &a, const auto &b) { return compare_bytes(a, b) < 0; });
-  keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
-  // One attempt takes what it takes, within the time-outs of the connection.
-  if (params.wait != kNever && !params.tries_once()) wait_until_ = began_at_ + params.wait;
-}
-
-bool AcquireRequest::reenters(const std::string &lock_key) const {
-  return std::any_of(reentered_.begin(), reentered_.end(),
-                     [&](const HeldLock::Part &part) { return part.lock_key() == lock_key; });
-}
-
 std::vector<std::string> AcquireRequest::kept_keys() const {
   std::vector<std::string> kept;
   for (size_t i = 0; has_place_ && i < queued_at_; ++i) {
@@ -95,25 +52,16 @@ std::vector<std::string> AcquireRequest::kept_keys() const {
   return kept;
 }
 
-void AcquireRequest::run() { instance_.waiting.start(*this); }
-void AcquireRequest::fire(Nanos now) { instance_.waiting.on_timer(*this, now); }
+Waiting::Waiting(Instance &instance) : RemoteWaiting(instance), instance_(instance) {}
 
 AcquireRequest *Waiting::find(const std::string &id) const {
   const auto found = ids_.find(id);
   return found == ids_.end() ? nullptr : found->second;
 }
 
-void Waiting::start(AcquireRequest &request) {
-  all_.push_back(&request);
-  if (instance_.is_closing || request.owner_->closed.load()) return finish(request, Status::CLOSED);
-  ask(request);
-}
-
-void Waiting::ask(AcquireRequest &request) {
+void Waiting::send_attempt(RemoteRequest &asking) {
+  auto &request = static_cast<AcquireRequest &>(asking);
   LIBLOCK_ASSERT(request.attempt_ == nullptr);
-  instance_.runtime->cancel(request);
-  if (request.owner_->closed.load()) return finish(request, Status::CLOSED);
-  if (reenter(request)) return;
   // Nothing of it may stay in the queue of a key that its owner has come to hold: the attempt does not name that one.
   if (request.has_place_ && request.reenters(request.keys_[request.queued_at_])) give_up(request);
   if (request.id_.empty()) {
@@ -280,28 +228,14 @@ void Waiting::no_answer(AcquireRequest &request, const Failure &failure) {
 bool Waiting::ends_by(AcquireRequest &request, const Failure &failure) {
   const bool is_about_key = failure.status == Status::WRONG_TYPE;
   const char *more = request.keys_.size() > 1 ? " or another key of this lock: " : ": ";
-  instance_.note_trouble(is_about_key ? liblock::shown(request.keys_.front()) + more + failure.text
-                                      : failure.text);
+  instance_.note_trouble(failure.status, is_about_key
+                                             ? liblock::shown(request.keys_.front()) + more + failure.text
+                                             : failure.text);
   const bool never_there = failure.status == Status::CONNECT && !instance_.link.was_ever_connected();
   request.trouble_ = failure.sent ? Status::IN_DOUBT : failure.status;
   if (failure.status != Status::CLOSED && failure.passes && !never_there) return false;
   finish(request, failure.status);
   return true;
-}
-
-// The first attempt has failed: bounds and the first retry interval.
-bool Waiting::begins_to_wait(AcquireRequest &request) {
-  if (instance_.counts.waiters.load() >= instance_.options.waiters_max) {
-    finish(request, Status::LIMIT);
-    return false;
-  }
-  ++instance_.counts.waiters;
-  ++instance_.counts.contended;
-  request.was_queued_ = true;
-  const auto step = request.retries_.start(request.params_.retry, instance_.random, request.began_at_);
-  if (step != RetryCount::Step::Refused) return true;
-  finish(request, Status::INVALID_ARGUMENT);
-  return false;
 }
 
 Nanos Waiting::next_poll(AcquireRequest &request, Nanos now) {
@@ -317,8 +251,9 @@ void Waiting::wait(AcquireRequest &request, Nanos try_at) {
   arm(request);
 }
 
-void Waiting::arm(AcquireRequest &request) {
-  Nanos at = std::min(request.wait_until_, request.was_queued_ ? request.retries_.next_at() : kNever);
+void Waiting::arm(RemoteRequest &waiting) {
+  auto &request = static_cast<AcquireRequest &>(waiting);
+  Nanos at = request.next_bound();
   if (request.state_ == AcquireRequest::State::Waiting)
     at = std::min({at, request.try_at_,
                    request.has_place_ ? std::min(request.requeue_at_, request.search_at_) : kNever});
@@ -326,16 +261,11 @@ void Waiting::arm(AcquireRequest &request) {
   if (at != kNever) instance_.runtime->arm(request, at);
 }
 
-void Waiting::on_timer(AcquireRequest &request, Nanos) {
+void Waiting::on_timer(RemoteRequest &waiting, Nanos) {
+  auto &request = static_cast<AcquireRequest &>(waiting);
   if (request.attempt_ != nullptr && request.attempt_->is_granted()) return;
   const Nanos now = instance_.runtime->now();
-  if (request.was_queued_) {
-    const auto step = request.retries_.advance(request.params_.retry, instance_.random, now);
-    if (step == RetryCount::Step::Refused) return finish(request, Status::INVALID_ARGUMENT);
-    if (step == RetryCount::Step::Exhausted)
-      return finish(request, ending_of(request, Status::RETRIES_EXHAUSTED));
-  }
-  if (now >= request.wait_until_) return finish(request, ending_of(request, Status::TIMEOUT));
+  if (ends_by_time(request, now)) return;
   if (request.state_ != AcquireRequest::State::Waiting) return arm(request);
   if (request.has_place_ && now >= request.search_at_) search_deadlock(request);
   if (request.has_place_ && now >= request.requeue_at_) {
@@ -347,14 +277,9 @@ void Waiting::on_timer(AcquireRequest &request, Nanos) {
   arm(request);
 }
 
-Status Waiting::ending_of(const AcquireRequest &request, Status usual) const {
-  if (request.trouble_ != Status::OK) return request.trouble_;
+Status Waiting::ending_of(Status usual) const {
   const bool never_there = !instance_.link.is_connected() && !instance_.link.was_ever_connected();
   return never_there ? Status::CONNECT : usual;
-}
-
-void Waiting::end(AcquireRequest &request, Status status) {
-  if (request.state_ != AcquireRequest::State::Over) finish(request, status);
 }
 
 // What an attempt under way brings is undone when it comes; where there is none, the place is given up.
@@ -374,26 +299,12 @@ void Waiting::give_up(AcquireRequest &request) {
   forget_id(request);
 }
 
-void Waiting::finish(AcquireRequest &request, Status status) {
-  request.state_ = AcquireRequest::State::Over;
-  instance_.runtime->cancel(request);
+void Waiting::let_go(RemoteRequest &ending) {
+  auto &request = static_cast<AcquireRequest &>(ending);
   give_up(request);
-  if (request.extending_ != nullptr) *request.extending_ = nullptr;
-  if (status != Status::OK && request.grant.handle != 0)
-    instance_.release(std::exchange(request.grant.handle, 0), nullptr);
-  all_.remove(&request);
-  if (request.was_queued_) --instance_.counts.waiters;
-  if (status == Status::TIMEOUT || status == Status::RETRIES_EXHAUSTED) ++instance_.counts.timeouts;
-  if (status == Status::CANCELED) ++instance_.counts.canceled;
-  Grant &grant = request.grant;
-  grant.status = status;
-  grant.attempts = request.retries_.attempts();
-  grant.waited = instance_.runtime->now() - request.began_at_;
-  if (request.was_queued_) {
-    grant.queue_position = request.place_;
-    grant.queue_length = request.length_;
-  }
-  request.finished();
+  if (!request.was_queued_) return;
+  request.grant.queue_position = request.place_;
+  request.grant.queue_length = request.length_;
 }
 
 void Waiting::sent_away(Bytes message) {
@@ -416,7 +327,8 @@ void Waiting::dequeue(const std::string &lock_key, int64_t since_us_most) {
 void Waiting::look_at_all() {
   instance_.places.look_at_all();
   std::vector<AcquireRequest *> asking;
-  for (AcquireRequest *request = all_.front(); request != nullptr; request = All::next(request)) {
+  for (RemoteRequest *one = all_.front(); one != nullptr; one = All::next(one)) {
+    auto *request = static_cast<AcquireRequest *>(one);
     if (request->state_ == AcquireRequest::State::Waiting && !request->has_place_) asking.push_back(request);
   }
   for (AcquireRequest *request : asking) {
@@ -435,14 +347,6 @@ std::vector<WaiterInfo> Waiting::shown(const std::string &lock_key) const {
         {r->owner_->id(), (now - r->began_at_) / kMillisecond, r->params_.order, r->params_.priority});
   }
   return infos;
-}
-
-void Waiting::end_all(const RedisOwner *owner, Status status) {
-  std::vector<AcquireRequest *> ending;
-  for (AcquireRequest *request = all_.front(); request != nullptr; request = All::next(request)) {
-    if (owner == nullptr || request->owner_.get() == owner) ending.push_back(request);
-  }
-  for (AcquireRequest *request : ending) finish(*request, status);
 }
 
 }  // namespace liblock

@@ -19,62 +19,36 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/list.hpp"
-#include "engine/acquire_params.hpp"
 #include "engine/key_info.hpp"
-#include "lease/retry_policy.hpp"
-#include "redis/holds.hpp"
 #include "redis/link.hpp"
 #include "redis/places.hpp"
+#include "remote/remote_request.hpp"
 
 namespace liblock {
 
 class Instance;
 class Attempt;
 
-class AcquireRequest : public LoopTask, public Timer {
+class AcquireRequest : public RemoteRequest {
  public:
-  enum class State : uint8_t { New, Asking, Waiting, Over };
-
-  AcquireRequest(Instance &instance, RedisOwner &owner, std::span<const Bytes> keys,
-                 const AcquireParams &params);
-  // Its end, `grant`: exactly once. May be the end of this object.
-  virtual void finished() = 0;
-  void run() override;
-  void fire(Nanos now) override;
-
-  Grant grant;
+  using RemoteRequest::RemoteRequest;
 
  protected:
-  ~AcquireRequest() = default;
+  ~AcquireRequest() override = default;
 
  private:
   friend class Waiting;
   friend class Attempt;
   friend class Places;
 
-  // Its owner holds that key already.
-  bool reenters(const std::string &lock_key) const;
   // It takes a free key whoever waits, and has no place in a queue.
   bool barges() const { return params_.order == LIBLOCK_ORDER_ANY; }
   int64_t sort_key() const { return params_.sort_key(ticket_us_); }
   // What the server keeps for it while it waits for a later key.
   std::vector<std::string> kept_keys() const;
 
-  Instance &instance_;
-  const std::shared_ptr<RedisOwner> owner_;
-  std::vector<std::string> keys_;  // lock keys, sorted, each once
-  const AcquireParams &params_;
-  // What the caller's memory held during the call.
-  const std::string value_;
-  std::string metadata_;  // names and values, each behind its size
-  const LeaseTerms terms_;
-  const Nanos began_at_;  // by the runtime's clock, as all times here but heard_at_
-  State state_ = State::New;
   Attempt *attempt_ = nullptr;
-  std::vector<HeldLock::Part> reentered_;
-  RetryCount retries_;
-  Nanos wait_until_ = kNever;
+  // By the runtime's clock, as all times here but heard_at_.
   Nanos try_at_ = kNever;      // the next attempt
   Nanos requeue_at_ = kNever;  // to the end of the queue
   Nanos search_at_ = kNever;   // for a deadlock
@@ -94,24 +68,18 @@ class AcquireRequest : public LoopTask, public Timer {
   Handed handed_;      // while its attempt is under way; token 0: not
   bool told_ = false;  // a call to come for the key came while its attempt was under way
 
-  Status trouble_ = Status::OK;                  // why the last attempt could not be made
-  std::shared_ptr<AcquireRequest *> extending_;  // set while leases that it reenters are set anew
   bool late_once_ = false;
   bool reported_ = false;  // that it is part of a cycle
-  bool was_queued_ = false;
   bool in_line_ = false;
   size_t queued_at_ = 0;  // index of the key that it waits for
   ListLinks<AcquireRequest> links_;
-  ListLinks<AcquireRequest> all_links_;
 };
 
-class Waiting {
+class Waiting final : public RemoteWaiting {
  public:
-  explicit Waiting(Instance &instance) : instance_(instance) {}
+  explicit Waiting(Instance &instance);
 
-  void start(AcquireRequest &request);
-  void end(AcquireRequest &request, Status status);
-  void on_timer(AcquireRequest &request, Nanos now);
+  void on_timer(RemoteRequest &waiting, Nanos now) override;
   // Messages of the server, which may be late or lie.
   void handed(Bytes message);  // a lock to one of us
   void called(Bytes message);  // the key was left free: that one may come for it
@@ -122,11 +90,8 @@ class Waiting {
   void dequeue(const std::string &lock_key, int64_t since_us_most);
   // On a new connection, and when messages come again: what was sent in between was missed.
   void look_at_all();
-  void end_all(const RedisOwner *owner, Status status);
   // Somebody listens to what each attempt of it saw.
   static bool tells_attempts(const AcquireRequest &request);
-  bool empty() const { return all_.empty(); }
-  size_t size() const { return all_.size(); }
   // In the order in which they will be served, as far as is known here.
   std::vector<WaiterInfo> shown(const std::string &lock_key) const;
 
@@ -143,18 +108,16 @@ class Waiting {
  private:
   friend class Attempt;
   class SearchCall;
-  using All = List<AcquireRequest, &AcquireRequest::all_links_>;
 
-  bool reenter(AcquireRequest &request);
-  void ask(AcquireRequest &request);
+  void send_attempt(RemoteRequest &asking) override;
+  void let_go(RemoteRequest &ending) override;
+  void arm(RemoteRequest &waiting) override;
+  Status ending_of(Status usual) const override;
   void answered(AcquireRequest &request, Attempt &attempt, const Reply &reply);
   void granted(AcquireRequest &request, Attempt &attempt, uint64_t token);
   void accept(AcquireRequest &request, const AcquireRequest::Handed &handed);
   void take(AcquireRequest &request, const std::shared_ptr<Lease> &lease, Nanos sent_at);
   bool unite_tokens(AcquireRequest &request, const Attempt &attempt, uint64_t token);
-  void extend_reentered(AcquireRequest &request);
-  void succeed(AcquireRequest &request);
-  void grant_handle(AcquireRequest &request, const std::shared_ptr<Lease> &lease, Nanos sent_at);
   void busy(AcquireRequest &request, const Attempt &attempt, const Reply &reply);
   void late(AcquireRequest &request);
   void undo(AcquireRequest &request, const Attempt &attempt);
@@ -162,7 +125,6 @@ class Waiting {
   void look_again(AcquireRequest &request);
   void troubled(AcquireRequest &request, const Failure &failure);
   bool ends_by(AcquireRequest &request, const Failure &failure);
-  bool begins_to_wait(AcquireRequest &request);
   void search_deadlock(AcquireRequest &request);
   void tell_beginning(const AcquireRequest &request) const;
   void tell_busy(const AcquireRequest &request, const std::string &lock_key, const Reply &reply) const;
@@ -171,15 +133,11 @@ class Waiting {
   void tell_granted(const AcquireRequest &request, uint64_t token, bool is_handed) const;
   Nanos next_poll(AcquireRequest &request, Nanos now);
   void wait(AcquireRequest &request, Nanos try_at);
-  void arm(AcquireRequest &request);
-  Status ending_of(const AcquireRequest &request, Status usual) const;
   void give_up(AcquireRequest &request);
-  void finish(AcquireRequest &request, Status status);
   void forget_id(AcquireRequest &request);
 
   Instance &instance_;
   std::unordered_map<std::string, AcquireRequest *> ids_;
-  All all_;
 };
 
 }  // namespace liblock

@@ -6,12 +6,13 @@ from bites import Tap, on_tree
 
 def main():
     tap = Tap()
-    folders = ("base", "runtime", "lease", "engine", "local", "redis", "quorum", "context")
+    folders = ("base", "runtime", "lease", "engine", "local", "remote", "redis", "quorum", "context")
     base = {f"core/{folder}/a.hpp": "int a;\n" for folder in folders}
     base["core/base/b.hpp"] = '#include <atomic>\n#include <liblock/liblock.h>\n#include "base/a.hpp"\n'
     base["core/runtime/b.cpp"] = '#include <uv.h>\n#include "runtime/a.hpp"\n#include "base/a.hpp"\n'
-    base["core/redis/b.cpp"] = '#include <openssl/ssl.h>\n#include "engine/a.hpp"\n'
-    base["core/quorum/b.cpp"] = '#include "redis/a.hpp"\n#include "engine/a.hpp"\n'
+    base["core/remote/b.cpp"] = '#include "engine/a.hpp"\n#include "lease/a.hpp"\n'
+    base["core/redis/b.cpp"] = '#include <openssl/ssl.h>\n#include "engine/a.hpp"\n#include "remote/a.hpp"\n'
+    base["core/quorum/b.cpp"] = '#include "redis/a.hpp"\n#include "remote/a.hpp"\n#include "engine/a.hpp"\n'
     base["core/context/b.cpp"] = '#include "local/a.hpp"\n#include "quorum/a.hpp"\n'
     base["capi/lock.cpp"] = '#include "context/a.hpp"\n#include "boundary.hpp"\n'
     base["capi/include/liblock/liblock.h"] = '#include <stddef.h>\n#include "version.h"\n'
@@ -23,6 +24,11 @@ def main():
         ("lease_must_not_include_engine", {"core/lease/c.hpp": '#  include "engine/a.hpp"\n'}, core),
         ("engine_must_not_include_local", {"core/engine/c.cpp": '#include "local/a.hpp"\n'}, core),
         ("local_must_not_include_redis", {"core/local/c.cpp": '#include "redis/a.hpp"\n'}, core),
+        ("engine_must_not_include_remote", {"core/engine/d.cpp": '#include "remote/a.hpp"\n'}, core),
+        ("local_must_not_include_remote", {"core/local/d.cpp": '#include "remote/a.hpp"\n'}, core),
+        ("remote_must_not_include_redis", {"core/remote/c.cpp": '#include "redis/a.hpp"\n'}, core),
+        ("remote_must_not_include_local", {"core/remote/d.cpp": '#include "local/a.hpp"\n'}, core),
+        ("redis_must_not_include_local", {"core/redis/d.cpp": '#include "local/a.hpp"\n'}, core),
         ("redis_must_not_include_quorum", {"core/redis/c.cpp": '#include "quorum/a.hpp"\n'}, core),
         ("quorum_must_not_include_local", {"core/quorum/c.cpp": '#include "local/a.hpp"\n'}, core),
         ("quorum_must_not_include_context", {"core/quorum/c.cpp": '#include "context/a.hpp"\n'}, core),
@@ -30,6 +36,7 @@ def main():
         ("core_must_not_include_private_headers_of_capi",
          {"core/context/c.cpp": "#include <liblock/private.h>\n"}, core),
         ("local_must_not_know_libuv", {"core/local/c.cpp": "#include <uv.h>\n"}, core),
+        ("remote_must_not_know_libuv", {"core/remote/e.cpp": "#include <uv.h>\n"}, core),
         ("quorum_must_not_know_openssl", {"core/quorum/c.cpp": "#include <openssl/ssl.h>\n"}, core),
         ("an_unqualified_include_is_found", {"core/local/c.cpp": '#include "a.hpp"\n'}, core),
         ("an_include_of_nothing_is_found", {"core/local/c.cpp": '#include "base/none.hpp"\n'}, core),

@@ -77,6 +77,8 @@ static void struct_size_comes_first_in_every_struct_that_may_grow(void **state) 
   assert_int_equal(offsetof(liblock_log_entry, struct_size), 0);
   assert_int_equal(offsetof(liblock_instrument_options, struct_size), 0);
   assert_int_equal(offsetof(liblock_histogram, struct_size), 0);
+  assert_int_equal(offsetof(liblock_node, struct_size), 0);
+  assert_int_equal(offsetof(liblock_quorum_state, struct_size), 0);
 }
 
 static void handles_and_statuses_have_a_fixed_width(void **state) {
@@ -144,6 +146,26 @@ static const Number constants[] = {
     CONSTANT(KIND_LOST, 3),
     CONSTANT(KIND_WATCH, 4),
     CONSTANT(KIND_CLOSE, 5),
+    CONSTANT(KIND_READ, 12),
+    CONSTANT(KIND_QUORUM_INIT, 13),
+    CONSTANT(KIND_SET_NODES, 14),
+    CONSTANT(VOTES_ALL, -1),
+    CONSTANT(RESTART_QUARANTINE, 0),
+    CONSTANT(RESTART_TRUST_FSYNC, 1),
+    CONSTANT(NODES_MISMATCH_FAIL_IF_DISJOINT, 0),
+    CONSTANT(NODES_MISMATCH_IGNORE, 1),
+    CONSTANT(NODES_MISMATCH_FAIL, 2),
+    CONSTANT(NODES_MISMATCH_FAIL_IF_MINORITY_OVERLAP, 3),
+    CONSTANT(READ_NEAREST, 0),
+    CONSTANT(READ_MASTER, 1),
+    CONSTANT(READ_QUORUM, 2),
+    CONSTANT(QUORUM_INIT_FORCE, 1),
+    CONSTANT(NODE_UP, 1),
+    CONSTANT(NODE_DOWN, 2),
+    CONSTANT(NODE_QUARANTINED, 3),
+    CONSTANT(NODE_NEEDS_FLOOR, 4),
+    CONSTANT(NODE_STEPPED, 5),
+    CONSTANT(NODE_REFUSED, 6),
     CONSTANT(DEFAULT, INT64_MIN),
     CONSTANT(ON_CLOSE_RELEASE, 0),
     CONSTANT(ON_CLOSE_LEAVE, 1),
@@ -191,6 +213,13 @@ static const Number constants[] = {
     CONSTANT(EVENT_INSTANCE_CLEARED, 22),
     CONSTANT(EVENT_DEAD_CLEARED, 23),
     CONSTANT(EVENT_OWNER_CLOSED, 24),
+    CONSTANT(EVENT_NODE_UP, 25),
+    CONSTANT(EVENT_NODE_DOWN, 26),
+    CONSTANT(EVENT_NODE_QUARANTINED, 27),
+    CONSTANT(EVENT_NODE_REJOINED, 28),
+    CONSTANT(EVENT_NODE_STEPPED, 29),
+    CONSTANT(EVENT_CLOCK_DERIVED, 30),
+    CONSTANT(EVENT_CONFIGURED, 31),
     CONSTANT(ENTRY_ACQUIRE_STARTED, 1),
     CONSTANT(ENTRY_CYCLE_STARTED, 2),
     CONSTANT(ENTRY_REQUEUED, 3),

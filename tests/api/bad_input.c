@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The bad-input table: each row of the two row files is a test of its own, which makes one bad call in a
+ * The bad-input table: each row of the three row files is a test of its own, which makes one bad call in a
  * context where a lock is held and a request waits, asserts the exact status, and then that nothing whatever
  * has changed.
  */
@@ -14,6 +14,7 @@
     return __VA_ARGS__;                              \
   }
 #include "bad_input_more_rows.h"
+#include "bad_input_quorum_rows.h"
 #include "bad_input_rows.h"
 #undef ROW
 
@@ -26,6 +27,7 @@ struct row {
 static struct row rows[] = {
 #define ROW(name, expected, ...) {#name, LIBLOCK_##expected, row_##name},
 #include "bad_input_more_rows.h"
+#include "bad_input_quorum_rows.h"
 #include "bad_input_rows.h"
 #undef ROW
 };

@@ -56,10 +56,22 @@ typedef struct environment {
   liblock_report report;
   liblock_instance_list_options instance_options;
   liblock_zombies_status zombies;
+  liblock_quorum_state quorum;
+  const char *urls[16];
   liblock_bytes keys[1025];
   liblock_metadata pairs[65];
   char large[5000];
 } environment;
+
+/* "redis://0", "redis://1", … and the last as given (NULL is one, too). */
+static inline const char *const *servers_of(environment *e, size_t count, const char *last) {
+  static const char *const good[] = {"redis://0", "redis://1", "redis://2",  "redis://3",  "redis://4",
+                                     "redis://5", "redis://6", "redis://7",  "redis://8",  "redis://9",
+                                     "redis://a", "redis://b", "redis://c",  "redis://d",  "redis://e"};
+  for (size_t i = 0; i + 1 < count; i++) e->urls[i] = good[i];
+  if (count > 0) e->urls[count - 1] = last;
+  return e->urls;
+}
 
 /* Good options with one field changed. */
 #define WITH(field, value) (e->options = acquire_options(), e->options.field = (value), &e->options)
@@ -89,6 +101,29 @@ typedef struct environment {
 #define LISTED_WITH(field, value)                                                                        \
   (liblock_list_options_init(&e->list_options, sizeof e->list_options), e->list_options.field = (value), \
    &e->list_options)
+/* Servers of a quorum: good ones but for the last of `count`. */
+#define SERVERS(count, last)                                                                                  \
+  (e->context_options = context_options(),                                                                    \
+   e->context_options.servers = servers_of(e, count, last), e->context_options.server_count = (count),        \
+   &e->context_options)
+#define OPEN_SERVERS(count, last) liblock_open(NULL, SERVERS(count, last), &e->new_context, NULL)
+#define OPEN_OBSERVED_BY(count, last)                                                                         \
+  liblock_open("quorum:redis://a,redis://b,redis://c",                                                        \
+               (e->context_options = context_options(),                                                       \
+                e->context_options.observers = servers_of(e, count, last),                                    \
+                e->context_options.observer_count = (count), &e->context_options),                            \
+               &e->new_context, NULL)
+#define OPEN_QUORUM(urls) liblock_open("quorum:" urls, NULL, &e->new_context, NULL)
+#define OPEN_QUORUM_WITH(field, value)                                                                        \
+  liblock_open("quorum:redis://a,redis://b,redis://c,redis://d",                                              \
+               (e->context_options = context_options(), e->context_options.field = (value),                   \
+                &e->context_options),                                                                         \
+               &e->new_context, NULL)
+#define ACQUIRE_ON(count, last)                                                                               \
+  liblock_acquire(e->context, KEY("k"), WITH_BOTH(nodes, servers_of(e, count, last), node_count, count),      \
+                  &e->lock, NULL)
+#define SET_NODES(count, last, votes) \
+  liblock_quorum_set_nodes(e->context, servers_of(e, count, last), count, NULL, 0, votes, NULL)
 #define BAD_REPORT (e->report.struct_size = 8, &e->report)
 #define BAD_KEYS(at, bytes, length) (e->keys[at] = (liblock_bytes){bytes, length}, e->keys)
 

@@ -10,7 +10,6 @@ ROW(open_without_a_place_for_the_context, INVALID_ARGUMENT, liblock_open("local:
 ROW(open_of_an_unknown_scheme, UNSUPPORTED, liblock_open("nosuch://host", NULL, &e->new_context, NULL))
 ROW(open_of_a_server_without_a_host, INVALID_ARGUMENT,
     liblock_open("redis://:1/0", NULL, &e->new_context, NULL))
-ROW(open_of_a_quorum, UNSUPPORTED, liblock_open("quorum:redis://a,redis://b", NULL, &e->new_context, NULL))
 ROW(open_with_a_bad_result, INVALID_ARGUMENT, liblock_open("local:", NULL, &e->new_context, BAD_RESULT))
 ROW(open_with_options_of_size_0, INVALID_ARGUMENT, OPEN_WITH(struct_size, 0))
 ROW(open_with_options_of_size_7, INVALID_ARGUMENT, OPEN_WITH(struct_size, 7))

@@ -11,7 +11,6 @@ static void a_url_that_is_missing_or_of_another_kind_opens_nothing(void **state)
   liblock_context *context = (liblock_context *)(void *)&context;
   assert_status(LIBLOCK_INVALID_ARGUMENT, liblock_open(NULL, NULL, &context, NULL));
   assert_null(context);
-  assert_status(LIBLOCK_UNSUPPORTED, liblock_open("quorum:redis://localhost", NULL, &context, NULL));
   assert_null(context);
   assert_status(LIBLOCK_INVALID_ARGUMENT, liblock_open("local:x", NULL, NULL, NULL));
 }

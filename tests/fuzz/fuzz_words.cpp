@@ -6,9 +6,9 @@
 
 #include "base/assert.hpp"
 #include "redis/address.hpp"
-#include "redis/keyspace.hpp"
 #include "redis/queue_entry.hpp"
 #include "redis/server_error.hpp"
+#include "remote/keyspace.hpp"
 
 using namespace liblock;
 

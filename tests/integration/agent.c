@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * A process that locks as it is told, for tests whose servers and networks are bent by a script: reads requests from
- * standard input, performs each on a thread of its own through the public API, and writes the answers as they come.
+ * standard input (agent_request.h), performs each on a thread of its own through the public API, and writes the answers
+ * as they come: NUMBER STATUS NAME=VALUE…
  *
- *   request  NUMBER VERB ARGUMENT… OPTION=VALUE…        answer  NUMBER STATUS NAME=VALUE…
- *
- * Arguments and values are percent-encoded. Contexts and owners are named by the requests that open them; locks are
- * numbers as the library gave them. Ends at the end of its input.
+ * Contexts and owners are named by the requests that open them; locks are numbers as the library gave them. Ends at the
+ * end of its input.
  */
-#include <ctype.h>
 #include <liblock/liblock.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -20,25 +18,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 40, CONTEXTS_MAX = 2048, KEYS_MAX = 16 };
+#include "agent_request.h"
+
+enum { CONTEXTS_MAX = 2048, KEYS_MAX = 16 };
 
 struct context {
   char name[32];
   liblock_context *context;
   liblock_owner *owner;
-  atomic_int lost, events[16];
-};
-
-struct word {
-  char *text;
-  size_t size;
-};
-
-struct request {
-  char *line;
-  const char *number;
-  size_t count;
-  struct word words[WORDS_MAX];
+  atomic_int lost, events[32];
 };
 
 static struct context contexts[CONTEXTS_MAX];
@@ -63,45 +51,6 @@ static void answer(const struct request *request, liblock_status status, const c
   pthread_mutex_unlock(&mutex);
 }
 
-static void decode(struct word *word) {
-  char *to = word->text;
-  for (const char *from = word->text; *from; from++) {
-    unsigned byte;
-    if (*from == '%' && sscanf(from + 1, "%2x", &byte) == 1) {
-      *to++ = (char)byte;
-      from += 2;
-    } else {
-      *to++ = *from;
-    }
-  }
-  *to = '\0';
-  word->size = (size_t)(to - word->text);
-}
-
-static const struct word *option(const struct request *request, const char *name) {
-  static _Thread_local struct word found;
-  const size_t size = strlen(name);
-  for (size_t i = 1; i < request->count; i++) {
-    const struct word *word = &request->words[i];
-    if (strncmp(word->text, name, size) != 0 || word->text[size] != '=') continue;
-    found = (struct word){word->text + size + 1, word->size - size - 1};
-    return &found;
-  }
-  return NULL;
-}
-
-static int64_t number_option(const struct request *request, const char *name, int64_t otherwise) {
-  const struct word *word = option(request, name);
-  if (!word) return otherwise;
-  if (strcmp(word->text, "AUTO") == 0) return LIBLOCK_TTL_AUTO;
-  if (strcmp(word->text, "NONE") == 0) return LIBLOCK_TTL_NONE;
-  return strtoll(word->text, NULL, 10);
-}
-
-static const char *text_option(const struct request *request, const char *name) {
-  return option(request, name) ? option(request, name)->text : NULL;
-}
-
 static struct context *find(const char *name) {
   for (int i = 0; i < context_count; i++) {
     if (strcmp(contexts[i].name, name) == 0) return &contexts[i];
@@ -111,7 +60,7 @@ static struct context *find(const char *name) {
 
 static void count_event(const liblock_event *event, void *user_data) {
   struct context *context = user_data;
-  if (event->kind < 16) context->events[event->kind]++;
+  if (event->kind < 32) context->events[event->kind]++;
 }
 
 static void count_lost(const liblock_completion *completion, void *user_data) {
@@ -128,6 +77,9 @@ static void perform_open(const struct request *request) {
   options.alive_ms = number_option(request, "alive_ms", LIBLOCK_DEFAULT);
   options.foreign_gap_ms = number_option(request, "foreign_gap_ms", LIBLOCK_DEFAULT);
   options.zombie_interval_ms = number_option(request, "zombie_interval_ms", LIBLOCK_DEFAULT);
+  options.max_ttl_ms = number_option(request, "max_ttl_ms", LIBLOCK_DEFAULT);
+  options.votes = (int32_t)number_option(request, "votes", 0);
+  options.restart_policy = (int32_t)number_option(request, "restart_policy", 0);
   options.on_close = (int32_t)number_option(request, "on_close", 0);
   options.tls_insecure = (int32_t)number_option(request, "tls_insecure", 0);
   const char *texts[7] = {"username",     "password",    "tls_ca_file",    "tls_certificate_file",
@@ -156,10 +108,10 @@ static void tell(const struct request *request, liblock_status status, liblock_l
                  const liblock_result *result) {
   answer(request, status,
          "lock=%llu token=%llu remaining_ms=%lld waited_ms=%lld attempts=%u flags=%u hold_count=%u "
-         "replicas=%u message=%s",
+         "replicas=%u votes=%u nodes=%u message=%s",
          (unsigned long long)lock, (unsigned long long)result->token, (long long)result->remaining_ms,
          (long long)result->waited_ms, result->attempts, result->flags, result->hold_count, result->replicas,
-         result->message);
+         result->votes, result->nodes, result->message);
   liblock_info_free(result->info);
 }
 
@@ -398,6 +350,24 @@ static void perform_clear(const struct request *request, liblock_context *contex
   answer_report(request, status, &report, result.message);
 }
 
+static int32_t show_node(const liblock_node *node, void *user_data) {
+  static const char *const states[] = {"?", "UP", "DOWN", "QUARANTINED", "NEEDS_FLOOR", "STEPPED", "REFUSED"};
+  char *text = user_data;
+  const size_t length = strlen(text);
+  snprintf(text + length, 1024 - length, "%s%s", length ? "," : "", states[node->state]);
+  return 0;
+}
+
+static void perform_status(const struct request *request, liblock_context *context) {
+  liblock_quorum_state sum;
+  liblock_quorum_state_init(&sum, sizeof sum);
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  char states[1024] = "";
+  const liblock_status status = liblock_quorum_status(context, &sum, show_node, states, &result);
+  answer(request, status, "voting=%u up=%u nodes=%u states=%s message=%s", sum.voting, sum.up, sum.nodes,
+         states, result.message);
+}
+
 static bool perform_on_context(struct request *request, struct context *context) {
   const char *verb = request->words[0].text;
   liblock_result result = LIBLOCK_RESULT_INIT;
@@ -406,14 +376,22 @@ static bool perform_on_context(struct request *request, struct context *context)
   } else if (strcmp(verb, "ping") == 0) {
     const liblock_status status = liblock_ping(context->context, &result);
     answer(request, status, "message=%s", result.message);
+  } else if (strcmp(verb, "quorum_init") == 0) {
+    const liblock_status status =
+        liblock_quorum_init(context->context, (int32_t)number_option(request, "force", 0), &result);
+    answer(request, status, "message=%s", result.message);
+  } else if (strcmp(verb, "quorum_status") == 0) {
+    perform_status(request, context->context);
   } else if (strcmp(verb, "instance") == 0) {
     char id[512];
     answer(request, liblock_instance_id(context->context, id, sizeof id, NULL), "id=%s", id);
   } else if (strcmp(verb, "told") == 0) {
-    answer(request, LIBLOCK_OK,
-           "lost=%d connected=%d disconnected=%d server_changed=%d doubt_ended=%d may_evict=%d",
-           context->lost, context->events[1], context->events[2], context->events[3], context->events[4],
-           context->events[5]);
+    answer(
+        request, LIBLOCK_OK,
+        "lost=%d connected=%d disconnected=%d server_changed=%d doubt_ended=%d may_evict=%d quarantined=%d "
+        "rejoined=%d",
+        context->lost, context->events[1], context->events[2], context->events[3], context->events[4],
+        context->events[5], context->events[27], context->events[28]);
   } else if (strcmp(verb, "fork") == 0) {
     perform_fork(request, context->context, strtoull(request->words[2].text, NULL, 10));
   } else if (strcmp(verb, "export") == 0) {
@@ -454,18 +432,6 @@ static void *perform(void *argument) {
   if (--active == 0) pthread_cond_signal(&idle);
   pthread_mutex_unlock(&mutex);
   return NULL;
-}
-
-static struct request *read_request(char *line) {
-  struct request *request = calloc(1, sizeof *request);
-  request->line = line;
-  char *rest = line, *word;
-  request->number = strsep(&rest, " ");
-  while (request->count < WORDS_MAX && (word = strsep(&rest, " ")) != NULL) {
-    request->words[request->count] = (struct word){word, 0};
-    decode(&request->words[request->count++]);
-  }
-  return request;
 }
 
 int main(void) {

@@ -5,7 +5,6 @@ arranges the fault, makes the call, and wants the status that the table names, i
 import contextlib
 import os
 import pathlib
-import threading
 import time
 
 import harness
@@ -75,23 +74,8 @@ def run_out_of_memory(stage):
 
 
 def make_busy(stage):
-    stage.server.call("CONFIG", "SET", "lua-time-limit", "1")
-
-    def spin():
-        with contextlib.suppress(ServerError, OSError):
-            stage.server.call("EVAL", "while true do end", 0)
-
-    threading.Thread(target=spin, daemon=True).start()
-
-    def is_busy():
-        try:
-            stage.server.call("PING")
-            return False
-        except ServerError as error:
-            return str(error).startswith("BUSY")
-
-    assert eventually(is_busy)
-    stage.stack.callback(lambda: stage.server.call("SCRIPT", "KILL"))
+    stage.stack.callback(stage.server.keep_busy())
+    assert eventually(stage.server.is_busy)
 
 
 def load_slowly(stage):

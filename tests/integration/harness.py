@@ -7,6 +7,7 @@ import ctypes
 import functools
 import os
 import pathlib
+import select
 import shutil
 import signal
 import socket
@@ -106,14 +107,21 @@ class Server:
 
     def call(self, *words):
         """One command on a connection of its own; errors are raised."""
-        with socket.socket(socket.AF_UNIX) as connection:
+        with self.send(*words) as connection:
+            return read_reply(connection.makefile("rb"))
+
+    def send(self, *words):
+        """The same without waiting for the answer, which comes on the connection that is returned."""
+        with contextlib.ExitStack() as stack:
+            connection = stack.enter_context(socket.socket(socket.AF_UNIX))
             connection.settimeout(10)
             connection.connect(self.path)
             if self.user:
                 connection.sendall(encode("AUTH", *self.user))
                 read_reply(connection.makefile("rb"))
             connection.sendall(encode(*words))
-            return read_reply(connection.makefile("rb"))
+            stack.pop_all()
+            return connection
 
     def script_calls(self):
         info = self.call("INFO", "commandstats").decode()
@@ -146,6 +154,28 @@ class Server:
             yield
         finally:
             self.signal(signal.SIGCONT)
+
+    def keep_busy(self, limit_ms=1):
+        """A script without an end; other clients are told so once it has run for the limit. Returns what ends it."""
+        self.call("CONFIG", "SET", "lua-time-limit", limit_ms)
+        script = self.send("EVAL", "while true do end", 0)
+
+        def is_killed():
+            with contextlib.suppress(ServerError):  # it may not have begun yet
+                self.call("SCRIPT", "KILL")
+            return bool(select.select([script], [], [], 0.1)[0])
+
+        def end():
+            with script:
+                assert eventually(is_killed), "the script cannot be killed"
+        return end
+
+    def is_busy(self):
+        try:
+            self.call("PING")
+            return False
+        except ServerError as error:
+            return str(error).startswith("BUSY")
 
     def restart(self):
         if self.process.poll() is None:
@@ -186,9 +216,9 @@ class Agent:
 
     program = None
 
-    def __init__(self):
+    def __init__(self, **environment):
         self.process = subprocess.Popen([self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        preexec_fn=die_with_parent)
+                                        env={**os.environ, **environment}, preexec_fn=die_with_parent)
         self.replies = {}
         self.lock = threading.Lock()
         self.reader = threading.Thread(target=self.read, daemon=True)

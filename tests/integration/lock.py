@@ -287,11 +287,11 @@ def the_end_of_a_dead_holders_lease_is_awaited():
         status(dying("acquire", "c", "dead", ttl_ms=1500), "OK")
         waiting = other.ask("acquire", "c", "dead", retry_interval_ms=60000)
         time.sleep(0.2)
+        began = time.monotonic()
         left = left_ms("liblock:dead") / 1000
         dying.kill()
-        began = time.monotonic()
         status(waiting.result(), "OK")
-        assert left - 0.1 < time.monotonic() - began < left + 0.4
+        assert left - 0.1 < time.monotonic() - began < left + 0.4 * SLOW
 
 
 @test

@@ -2,6 +2,7 @@
  *
  * liblock's side of the interop tests: N critical sections under one key, without a prefix, so that it is the very key
  * that the foreign clients lock. The command line and the section itself are the same for every contender (README.md).
+ * Several ports are a quorum, which one that is named founder founds, and does nothing else.
  */
 #include <fcntl.h>
 #include <liblock/liblock.h>
@@ -43,10 +44,18 @@ static void section(const char *counter, const char *marker, FILE *log, unsigned
   fprintf(log, "liblock %lld %lld %llu\n", begin, now_ns(), token);
 }
 
+/* One server, or a quorum of several: PORT,PORT,… */
+static void write_url(char *url, size_t room, const char *host, char *ports) {
+  size_t length = (size_t)snprintf(url, room, "%s", strchr(ports, ',') ? "quorum:" : "");
+  for (char *port; (port = strsep(&ports, ",")) != NULL;)
+    length +=
+        (size_t)snprintf(url + length, room - length, "redis://%s:%s/0%s", host, port, ports ? "," : "");
+}
+
 int main(int count, char **words) {
   if (count != 7) return fprintf(stderr, "usage: contender HOST PORT KEY SECTIONS DIRECTORY NAME\n"), 2;
-  char url[256], counter[512], marker[512], start[512], log_name[512];
-  snprintf(url, sizeof url, "redis://%s:%s/0", words[1], words[2]);
+  char url[1024], counter[512], marker[512], start[512], log_name[512];
+  write_url(url, sizeof url, words[1], words[2]);
   snprintf(counter, sizeof counter, "%s/counter", words[5]);
   snprintf(marker, sizeof marker, "%s/marker", words[5]);
   snprintf(start, sizeof start, "%s/start", words[5]);
@@ -57,6 +66,11 @@ int main(int count, char **words) {
   liblock_context *context;
   liblock_result result = LIBLOCK_RESULT_INIT;
   if (liblock_open(url, &options, &context, &result) != LIBLOCK_OK) fail(result.message);
+  if (strcmp(words[6], "founder") == 0) {
+    if (liblock_quorum_init(context, 0, &result) != LIBLOCK_OK) fail(result.message);
+    liblock_context_free(context);
+    return 0;
+  }
   FILE *log = fopen(log_name, "w");
   while (access(start, F_OK) != 0) usleep(1000);
   const long sections = strtol(words[4], NULL, 10);

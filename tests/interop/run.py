@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: MIT
 """liblock and foreign Redis lock clients exclude each other on one key: each foreign client against one and against
 four liblock processes, on a counter file that only the lock protects. Nobody may be inside with somebody else, no
-update may be lost, liblock's tokens must rise, and both sides must get on.
+update may be lost, liblock's tokens must rise, and both sides must get on. redsync also over five masters, against a
+quorum of them; there, what it leaves locked is liblock's when its expiry is over, and not before.
 Usage: run.py CONTENDER CHECK_INTERVALS SECTIONS NAME=COMMAND… Prints TAP."""
+import contextlib
+import os
 import pathlib
 import subprocess
 import sys
@@ -16,14 +19,14 @@ from harness import Server, die_with_parent  # noqa: E402
 SECONDS = 150
 
 
-def contend(server, parties, sweep):
+def contend(ports, parties, sweep):
     """parties: name -> command, and how many sections it does. What went wrong, and what the logs say."""
     with tempfile.TemporaryDirectory(prefix="liblock-") as folder:
         directory = pathlib.Path(folder)
         (directory / "counter").write_text("0\n")
         running = {}
         for name, (command, count) in parties.items():
-            words = [*command, "127.0.0.1", str(server.port), "interop-key", str(count), folder, name]
+            words = [*command, "127.0.0.1", ports, "interop-key", str(count), folder, name]
             running[name] = subprocess.Popen(words, preexec_fn=die_with_parent)
         time.sleep(0.7)  # everybody is there
         (directory / "start").touch()
@@ -65,6 +68,20 @@ def progress(logs, foreign):
     return tuple(sum(1 for b, e in sides[side] if begin <= b and e <= end) for side in (True, False))
 
 
+def abandoned(ports, liblock, redsync, expiry_ms):
+    """After how many ms liblock gets in where redsync went without unlocking."""
+    with tempfile.TemporaryDirectory(prefix="liblock-") as folder:
+        directory = pathlib.Path(folder)
+        (directory / "counter").write_text("0\n")
+        (directory / "start").touch()
+        began = {}
+        for name, command in (("redsync", redsync), ("liblock", liblock)):
+            words = [*command, "127.0.0.1", ports, "interop-key", "1", folder, name]
+            subprocess.run(words, env=dict(os.environ, INTEROP_ABANDON_MS=str(expiry_ms)), timeout=60, check=True)
+            began[name] = int((directory / f"{name}.log").read_text().split()[1])
+        return (began["liblock"] - began["redsync"]) / 1e6
+
+
 def main():
     liblock, sweep, sections = [sys.argv[1]], sys.argv[2], int(sys.argv[3])
     foreign = dict(word.split("=", 1) for word in sys.argv[4:])
@@ -77,20 +94,31 @@ def main():
         failed += not holds
         print(f"{'ok' if holds else 'not ok'} {number} - {name} # {figures}", flush=True)
 
+    def pair(ports, name, command, where):
+        for processes in (1, 4):
+            parties = {f"liblock{i}": (liblock, sections // processes) for i in range(processes)}
+            parties[name] = (command.split(), sections)
+            began = time.monotonic()
+            wrong, logs = contend(ports, parties, sweep)
+            theirs, ours = progress(logs, name)
+            figures = f"{time.monotonic() - began:.1f} s, while both were at it {theirs} theirs, {ours} ours"
+            tell(not wrong, f"{name} and {processes} of liblock{where} exclude each other", "; ".join(wrong) or figures)
+            tell(theirs > 0 and ours > 0, f"{name} and {processes} of liblock{where} both get on", figures)
+
     with Server() as server:
         bare = [sys.executable, str(here / "contender.py")]
-        wrong, _ = contend(server, {"nobody1": (bare, 300), "nobody2": (bare, 300)}, sweep)
+        wrong, _ = contend(str(server.port), {"nobody1": (bare, 300), "nobody2": (bare, 300)}, sweep)
         tell(bool(wrong), "contenders that do not lock are found out", "; ".join(wrong)[:100])
         for name, command in foreign.items():
-            for processes in (1, 4):
-                parties = {f"liblock{i}": (liblock, sections // processes) for i in range(processes)}
-                parties[name] = (command.split(), sections)
-                began = time.monotonic()
-                wrong, logs = contend(server, parties, sweep)
-                theirs, ours = progress(logs, name)
-                figures = f"{time.monotonic() - began:.1f} s, while both were at it {theirs} theirs, {ours} ours"
-                tell(not wrong, f"{name} and {processes} of liblock exclude each other", "; ".join(wrong) or figures)
-                tell(theirs > 0 and ours > 0, f"{name} and {processes} of liblock both get on", figures)
+            pair(str(server.port), name, command, "")
+    if "redsync" in foreign:
+        with contextlib.ExitStack() as stack:
+            servers = [stack.enter_context(Server()) for _ in range(5)]
+            ports = ",".join(str(one.port) for one in servers)
+            subprocess.run([*liblock, "127.0.0.1", ports, "k", "0", ".", "founder"], timeout=60, check=True)
+            pair(ports, "redsync", foreign["redsync"], " over five masters")
+            took = abandoned(ports, liblock, foreign["redsync"].split(), 1500)
+            tell(1450 < took < 3500, "what redsync left locked is liblock's after its expiry", f"{took:.0f} ms of 1500")
     print(f"1..{number}")
     return failed != 0
 

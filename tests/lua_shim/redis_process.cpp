@@ -5,6 +5,7 @@
 #include <hiredis/hiredis.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +64,7 @@ std::string make_directory() {
 RedisProcess::RedisProcess() : RedisProcess(make_directory()) { start(); }
 
 RedisProcess::~RedisProcess() {
+  unsubscribe();
   if (client_ != nullptr) redisFree(client_);
   if (pid_ > 0) {
     kill(pid_, SIGKILL);
@@ -109,6 +111,52 @@ Reply RedisProcess::command(std::span<const std::string> argv) {
   Reply result = reply_of(*reply);
   freeReplyObject(reply);
   return result;
+}
+
+void RedisProcess::take_snapshot() {
+  if (!command({"SAVE"}).is_ok()) throw std::runtime_error("redis-server does not save");
+  const std::filesystem::path directory(directory_);
+  std::filesystem::copy_file(directory / "dump.rdb", directory / "snapshot",
+                             std::filesystem::copy_options::overwrite_existing);
+}
+
+void RedisProcess::restart(Data data) {
+  if (data == Data::Kept && !command({"SAVE"}).is_ok())
+    throw std::runtime_error("redis-server does not save");
+  unsubscribe();
+  redisFree(client_);
+  client_ = nullptr;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  const std::filesystem::path directory(directory_);
+  std::filesystem::remove(directory / "socket");
+  if (data != Data::Kept) std::filesystem::remove(directory / "dump.rdb");
+  if (data == Data::RolledBack) std::filesystem::copy_file(directory / "snapshot", directory / "dump.rdb");
+  start();
+  while (command({"PING"}).is_error()) std::this_thread::yield();  // it may be loading yet
+  std::filesystem::remove(directory / "dump.rdb");
+}
+
+void RedisProcess::subscribe(const std::string &channel) {
+  redisContext *subscriber = redisConnectUnix((directory_ + "/socket").c_str());
+  if (subscriber == nullptr || subscriber->err != 0)
+    throw std::runtime_error("no connection to subscribe by");
+  subscribers_.push_back(subscriber);
+  void *raw = redisCommand(subscriber, "SUBSCRIBE %s", channel.c_str());
+  if (raw == nullptr) throw std::runtime_error("redis-server hung up");
+  freeReplyObject(raw);
+}
+
+void RedisProcess::unsubscribe() {
+  for (redisContext *subscriber : subscribers_) redisFree(subscriber);
+  subscribers_.clear();
+}
+
+void RedisProcess::drain() {
+  char bytes[4096];
+  for (const redisContext *subscriber : subscribers_) {
+    while (recv(subscriber->fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {}
+  }
 }
 
 }  // namespace liblock_test

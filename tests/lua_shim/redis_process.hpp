@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A real redis-server of one's own: on a unix socket in a new temporary directory, without persistence, with one
-// data base. It dies with the test, whichever way that ends, and its directory goes with it.
+// A real redis-server of one's own: on a unix socket in a new temporary directory, with one data base, written to disk
+// only when the test says so. It dies with the test, whichever way that ends, and its directory goes with it.
 #pragma once
 
 #include <sys/types.h>
@@ -29,6 +29,16 @@ class RedisProcess {
     return command(std::span<const std::string>(argv));
   }
 
+  enum class Data : unsigned char { Kept, Lost, RolledBack };
+  // Another process in its place, with the data of now, none, or those of the snapshot.
+  void restart(Data data);
+  void take_snapshot();
+  // By a connection of its own, which nobody reads; until a restart or unsubscribe().
+  void subscribe(const std::string &channel);
+  void unsubscribe();
+  // Throws away what subscribers were told, so that the server need not keep it.
+  void drain();
+
  private:
   explicit RedisProcess(std::string directory) : directory_(std::move(directory)) {}
   void start();
@@ -37,6 +47,7 @@ class RedisProcess {
   std::string directory_;
   pid_t pid_ = -1;
   redisContext *client_ = nullptr;
+  std::vector<redisContext *> subscribers_;
 };
 
 }  // namespace liblock_test

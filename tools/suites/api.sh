@@ -13,10 +13,11 @@ foreign() {
 
 quick() { ordinary_build && run_suites release api && foreign; }
 
-gate() {
+gate() { quick; }
+
+# As in the suite unit: what the gate reads with the second compiler is what the suite sanitizers builds for threads.
+nightly() {
   quick
   CC=clang CXX=clang++ build_or_fail clang -Dtests=enabled -Dtls=enabled -Dexamples=enabled -Dwerror=true &&
     run_suites clang api
 }
-
-nightly() { gate; }

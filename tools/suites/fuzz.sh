@@ -7,8 +7,9 @@ found=$build_root/fuzz-found
 fuzz() { # SECONDS for each target
   local target
   mkdir -p "$found"
-  CC=clang CXX=clang++ CXXFLAGS=-fsanitize=fuzzer-no-link build_or_fail fuzz -Db_sanitize=address,undefined \
-    -Db_lundef=false -Doptimization=1 -Dtests=enabled -Dfuzz=enabled -Dexamples=disabled || return 1
+  CC=clang CXX=clang++ CXXFLAGS=-fsanitize=fuzzer-no-link configure fuzz -Db_sanitize=address,undefined \
+    -Db_lundef=false -Doptimization=1 -Dtests=enabled -Dfuzz=enabled -Dexamples=disabled &&
+    build fuzz tests/fuzz/fuzz-reply tests/fuzz/fuzz-words || { fail "build of build/fuzz"; return 1; }
   for target in reply words; do
     mkdir -p "$found/$target"
     check "nothing_is_found_in_${target}_in_$1_s" "$build_root/fuzz/tests/fuzz/fuzz-$target" "-max_total_time=$1" \

@@ -2,14 +2,24 @@
 # The core from inside, one test file per source file, against the static library.
 suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua cmocka jansson"
 
-quick() { ordinary_build && run_suites release unit; }
+# Once more the programs in which the scripts run, in their quick form, to see that they reach every line and branch of
+# them.
+scripts_ran_whole() {
+  local ran=$log_dir/lua-coverage
+  rm -rf "$ran"
+  mkdir "$ran"
+  LIBLOCK_TEST_SIZE=quick LIBLOCK_LUA_COVERAGE=$ran run_suites release scripts
+  check every_line_of_the_scripts_runs_in_a_test python3 "$root/tools/lua_coverage.py" "$ran"
+}
 
-# The second compiler reads the same code with other warnings and lays it out differently.
-gate() {
-  quick
+quick() { ordinary_build && run_suites release unit; }
+gate() { quick && scripts_ran_whole; }
+gate_needs="clang"
+
+# The second compiler reads the same code with other warnings and lays it out differently. In the gate that is what the
+# suite sanitizers builds for threads.
+nightly() {
+  gate
   CC=clang CXX=clang++ build_or_fail clang -Dtests=enabled -Dtls=enabled -Dexamples=enabled -Dwerror=true &&
     run_suites clang unit
 }
-gate_needs="clang"
-
-nightly() { gate; }

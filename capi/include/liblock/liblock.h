@@ -157,9 +157,10 @@ typedef struct liblock_result {
   int64_t queue_length;   /* waiters of that key at the same moment; -1 = unknown */
   uint32_t hold_count;    /* handles that share the hold, this one included */
   uint32_t flags;         /* LIBLOCK_RESULT_… */
-  uint32_t votes;         /* nodes that granted (1 in local and single-server contexts) */
-  uint32_t nodes;         /* nodes asked */
-  char message[256];      /* cause and cure of a failure, NUL-terminated; empty on success */
+  uint32_t votes;         /* nodes that granted, released or did what was asked (local, one server: 1 on success) */
+  uint32_t nodes;         /* nodes asked; over a quorum both also tell of a failure */
+  char message[256];      /* cause and cure of a failure, NUL-terminated; empty on success, but for liblock_open of a
+                           * quorum and liblock_quorum_status: what is wrong with its nodes */
   uint32_t replicas;      /* replicas that had the grant within replicas_timeout_ms */
   uint32_t reserved;
   liblock_info *info;     /* NULL, or with busy_info the key that was busy; the caller ends it by liblock_info_free */
@@ -181,7 +182,10 @@ enum {
   LIBLOCK_KIND_VERIFY = 8,
   LIBLOCK_KIND_PING = 9,
   LIBLOCK_KIND_INSPECT = 10, /* info is set when status is OK */
-  LIBLOCK_KIND_FORCE_RELEASE = 11
+  LIBLOCK_KIND_FORCE_RELEASE = 11,
+  LIBLOCK_KIND_READ = 12, /* info is set when status is OK */
+  LIBLOCK_KIND_QUORUM_INIT = 13,
+  LIBLOCK_KIND_SET_NODES = 14
 };
 
 /* The end of a request, or a notice. Borrowed when given to a callback; copied by liblock_completions_next. */
@@ -196,8 +200,8 @@ typedef struct liblock_completion {
   int64_t waited_ms;    /* a grant's by the coarse clock: up to 10 too few */
   void *user_data;
   const char *message; /* static text */
-  liblock_info *info;  /* NULL, or a snapshot that the receiver frees by liblock_info_free: of INSPECT, and of a failed
-                        * ACQUIRE with busy_info */
+  liblock_info *info;  /* NULL, or a snapshot that the receiver frees by liblock_info_free: of INSPECT, READ, the WATCH
+                        * of wait_held_on_async, and of a failed ACQUIRE with busy_info */
 } liblock_completion;
 
 typedef void (*liblock_callback)(const liblock_completion *completion, void *user_data);
@@ -228,7 +232,14 @@ enum {
   LIBLOCK_EVENT_OWNER_CLEARED = 21,           /* liblock_clear_owner; owner, count */
   LIBLOCK_EVENT_INSTANCE_CLEARED = 22,        /* liblock_clear_instance; instance, count */
   LIBLOCK_EVENT_DEAD_CLEARED = 23,            /* liblock_clear_dead, or a flush in the background; count */
-  LIBLOCK_EVENT_OWNER_CLOSED = 24             /* liblock_owner_close, or the owner's thread has ended; owner, count */
+  LIBLOCK_EVENT_OWNER_CLOSED = 24,            /* liblock_owner_close, or the owner's thread has ended; owner, count */
+  LIBLOCK_EVENT_NODE_UP = 25,                 /* a node of a quorum answers; node, as in all of these */
+  LIBLOCK_EVENT_NODE_DOWN = 26,               /* it does not any more, or cannot be reached; status, message: why */
+  LIBLOCK_EVENT_NODE_QUARANTINED = 27,        /* it may have lost its data: no vote until that is safe */
+  LIBLOCK_EVENT_NODE_REJOINED = 28,           /* it votes again */
+  LIBLOCK_EVENT_NODE_STEPPED = 29,            /* its clock has moved by clock_step_ms: no vote for max_ttl_ms here */
+  LIBLOCK_EVENT_CLOCK_DERIVED = 30,           /* too few nodes remember: tokens go on from the clock of this one */
+  LIBLOCK_EVENT_CONFIGURED = 31               /* the quorum has other nodes or votes; no node; count: nodes */
 };
 
 /* Times in us are microseconds; -1 stands for what is not known, or has no meaning in this kind of event. What is
@@ -258,6 +269,7 @@ typedef struct liblock_event {
   int64_t queue_length;     /* waiters of the key */
   uint32_t attempts;        /* as in liblock_result */
   uint32_t hold_count;      /* handles that share the hold */
+  liblock_bytes node;       /* of a quorum: the node's address, as liblock_node has it */
 } liblock_event;
 
 typedef void (*liblock_event_callback)(const liblock_event *event, void *user_data);
@@ -296,7 +308,7 @@ enum {
   LIBLOCK_ENTRY_HANDED_OFF = 20,              /* a waiter was handed a key */
   LIBLOCK_ENTRY_DEADLOCK_FOUND = 21,          /* its wait closed a cycle of owners */
   LIBLOCK_ENTRY_FAILED = 22,                  /* the acquire ended without a lock in another way */
-  LIBLOCK_ENTRY_SERVER = 23                   /* events 1 to 5 */
+  LIBLOCK_ENTRY_SERVER = 23                   /* events 1 to 5, and 25 to 31 */
 };
 
 enum { LIBLOCK_FIELD_NUMBER = 1, LIBLOCK_FIELD_TEXT = 2 };
@@ -334,6 +346,13 @@ typedef int32_t (*liblock_sampler)(int32_t percent, const liblock_bytes *key, ui
 
 enum { LIBLOCK_ON_CLOSE_RELEASE = 0, LIBLOCK_ON_CLOSE_LEAVE = 1 };
 
+/* What a node of a quorum is worth that has been restarted. */
+enum {
+  LIBLOCK_RESTART_QUARANTINE = 0, /* it may have lost locks: no vote for max_ttl_ms (default) */
+  LIBLOCK_RESTART_TRUST_FSYNC = 1 /* every node says appendfsync always: one that still has its marker lost nothing */
+};
+#define LIBLOCK_VOTES_ALL ((int32_t)-1) /* as many votes as there are nodes */
+
 typedef void (*liblock_open_callback)(liblock_context *context, void *user_data);
 
 /* Of several contexts that open the same `local:NAME`, all must give the same values for the fields marked (table). */
@@ -346,7 +365,8 @@ typedef struct liblock_context_options {
   size_t prefix_size;           /* 0 to 256 bytes; used only when prefix is not NULL */
   int64_t cleanup_interval_ms;  /* (table) between sweeps for overdue locks; local 300,000; -1 = off; 0 is invalid */
   int64_t cleanup_batch_size;   /* (table) entries looked at per step of a sweep; local 100; 1 to 65,536 */
-  int64_t max_ttl_ms;           /* (table) longest ttl accepted; local: no bound */
+  int64_t max_ttl_ms;           /* (table) longest ttl accepted; local: no bound; one server 86,400,000, which is also
+                                 * the most; a quorum 60,000: what liblock_quorum_init was given counts for all */
   int64_t deadlock_detection;   /* (table) 1 = on (default), 0 = off */
   int64_t deadlock_delay_ms;    /* (table) waiting time before a search; local 1, servers 100; 0 = at once */
   int64_t locks_max;            /* (table) keys held at once; default 16,777,216; 1 to 67,108,864 */
@@ -360,7 +380,7 @@ typedef struct liblock_context_options {
   const char *password;             /* the same; never printed, and wiped after use */
   const char *client_name;          /* CLIENT SETNAME; NULL = "liblock", "" = none */
   int64_t connect_timeout_ms;       /* name, connection, TLS and greeting; 1,000; 1 to 600,000 */
-  int64_t command_timeout_ms;       /* one answer of the server; 1,000; 1 to 600,000 */
+  int64_t command_timeout_ms;       /* one answer of the server; 1,000, of a node of a quorum 200; 1 to 600,000 */
   int64_t alive_ms;                 /* a waiter that is silent so long counts as dead; 3,000; 30 to 600,000 */
   const char *tls_ca_file;          /* whom to trust (PEM); NULL with tls_ca_path NULL = the system's list */
   const char *tls_ca_path;          /* the same as a directory */
@@ -373,6 +393,14 @@ typedef struct liblock_context_options {
                                      * cannot queue, so often at most; 100; 0 = each time; -1 = never; to 600,000 */
   int64_t zombie_interval_ms;       /* between two signs of life (liblock_list_instances); 10,000; 100 to 3,600,000;
                                      * -1 = gives none: is on no list, is flushed and flushes in the background never */
+  /* Contexts over a quorum. Servers are urls as liblock_open takes them, or as they stand behind "quorum:". */
+  const char *const *servers;   /* 1 to 15, each another server; then the url is NULL */
+  size_t server_count;
+  const char *const *observers; /* servers that are told of every lock and never vote, to read from; 0 to 15 */
+  size_t observer_count;
+  int64_t clock_step_ms;        /* a node whose clock moves so far gives no vote for max_ttl_ms; 500; 1 to 600,000 */
+  int32_t votes;                /* nodes that must grant: more than half, or LIBLOCK_VOTES_ALL; 0 = a majority */
+  int32_t restart_policy;       /* LIBLOCK_RESTART_…; every context of the quorum must say the same */
 } liblock_context_options;
 
 LIBLOCK_API void liblock_context_options_init(liblock_context_options *options, size_t struct_size);
@@ -382,7 +410,11 @@ LIBLOCK_API void liblock_context_options_init(liblock_context_options *options, 
  *            "local:" a table of its own;
  *            "redis://[user[:password]@]host[:port][/db]" one Redis or Valkey server, "rediss://" the same over TLS,
  *            "unix:///path[?db=N]" the same through a unix socket. %XX stands for a byte. Connecting begins with the
- *            first call that needs the server: liblock_ping tells whether it is there.
+ *            first call that needs the server: liblock_ping tells whether it is there;
+ *            "quorum:URL,URL,…" 1 to 15 independent servers of which a majority must agree (votes), in any order, each
+ *            a url as before (a ',' within one is %2C); NULL with servers in the options is the same. Waits until all
+ *            nodes have answered, for connect_timeout_ms at most (not in a callback or with a caller's loop), and is OK
+ *            also when they did not: the message says which nodes do not vote, for how long, and the cure.
  *   options  NULL = all defaults.
  *   context  receives the context; the caller ends it by liblock_close and liblock_context_free.
  * Returns [OK, OPTIONS_MISMATCH, UNSUPPORTED]. With a caller's loop: call on that loop's thread. Since 0.1. */
@@ -455,6 +487,15 @@ enum {
   LIBLOCK_INSTRUMENT_ATTEMPTS = 4 /* where it is logged, with an entry for each step of each attempt */
 };
 
+/* What a named owner's acquire over a quorum does that asks for other nodes than those that hold the key for it
+ * already: get a further handle on those, or end as NODES_MISMATCH. */
+enum {
+  LIBLOCK_NODES_MISMATCH_FAIL_IF_DISJOINT = 0, /* fails when they have no node in common (default) */
+  LIBLOCK_NODES_MISMATCH_IGNORE = 1,
+  LIBLOCK_NODES_MISMATCH_FAIL = 2,                    /* fails unless they are the same */
+  LIBLOCK_NODES_MISMATCH_FAIL_IF_MINORITY_OVERLAP = 3 /* fails when not more than half of those asked for hold it */
+};
+
 /* How long to wait before retry `attempt` (0-based), in ms; used as it is, without jitter; 0 = at once; negative ends
  * the acquire as INVALID_ARGUMENT. Runs where the attempt runs, must not block or call the library. */
 typedef int64_t (*liblock_backoff_callback)(uint32_t attempt, void *user_data);
@@ -513,6 +554,12 @@ typedef struct liblock_acquire_options {
                       * holder and waiters as they are then; a blocking call's message says so, too. On a server that
                       * is one call more, beyond wait_ms. Not of the global lock, or of a key in its way. 0 (default) */
   int32_t reserved;  /* 0 */
+  const char *const *nodes;  /* quorum only: the nodes that this lock is on, by their addresses as in the url (user,
+                              * password left out) or by their ids; NULL = all. Locks exclude each other where they have
+                              * a node in common, or with fewer votes than all, where they are on the same nodes */
+  size_t node_count;         /* 1 to 15 */
+  int32_t votes;             /* of these: more than half, or LIBLOCK_VOTES_ALL; 0 = the context's, with nodes: all */
+  int32_t on_nodes_mismatch; /* LIBLOCK_NODES_MISMATCH_…; only with an owner */
 } liblock_acquire_options;
 
 LIBLOCK_API void liblock_acquire_options_init(liblock_acquire_options *options, size_t struct_size);
@@ -520,7 +567,8 @@ LIBLOCK_API void liblock_acquire_options_init(liblock_acquire_options *options, 
 /* Acquires one key (1 to 512 bytes), waiting as the options say. NULL options = all defaults (waits for ever).
  *   lock    receives the handle on OK, else 0. Release each handle exactly once.
  * Returns [OK, BUSY, TIMEOUT, RETRIES_EXHAUSTED, DEADLOCK, ALREADY_HELD, DEQUEUED, TOO_LATE, LIMIT,
- * WOULD_DEADLOCK]. The uncontended local call makes no system call and no allocation once warm. Since 0.1. */
+ * WOULD_DEADLOCK; over a quorum also NO_QUORUM, QUARANTINED, NODES_MISMATCH, IN_DOUBT]. The uncontended local call
+ * makes no system call and no allocation once warm. Since 0.1. */
 LIBLOCK_API liblock_status liblock_acquire(liblock_context *context, const void *key, size_t key_size,
                                            const liblock_acquire_options *options, liblock_lock *lock,
                                            liblock_result *result);
@@ -563,7 +611,8 @@ LIBLOCK_API liblock_status liblock_cancel(liblock_context *context, liblock_requ
 
 /* Gives a lock back; the next waiter has it, or has been woken, when this returns. Returns [OK, LOST: the lease had
  * ended or the lock was taken away, nobody else is touched, NOT_HELD: released before, IN_DOUBT: no answer of the
- * server, it goes on in the background until its end is an event, INVALID_HANDLE]. LOST is answered once per handle;
+ * server, it goes on in the background until its end is an event, PARTIAL: the same, of so many nodes that fewer than
+ * the votes have confirmed it, INVALID_HANDLE]. LOST is answered once per handle;
  * afterwards NOT_HELD. Since 0.1. */
 LIBLOCK_API liblock_status liblock_release(liblock_context *context, liblock_lock lock, liblock_result *result);
 /* Gives back keys of a named owner, each once, also a part of a multi-key lock; of several handles on one key the
@@ -655,6 +704,15 @@ LIBLOCK_API liblock_status liblock_wait_released_async(liblock_context *context,
                                                        int64_t wait_ms, liblock_completions *completions,
                                                        liblock_callback callback, void *user_data,
                                                        liblock_request *request);
+/* liblock_read and _wait_held_on in the same way; the completion's info is the receiver's. wait_held_on_async: contexts
+ * with a server only. Since 0.1. */
+LIBLOCK_API liblock_status liblock_read_async(liblock_context *context, const void *key, size_t key_size, int32_t mode,
+                                              const char *node, liblock_completions *completions,
+                                              liblock_callback callback, void *user_data, liblock_request *request);
+LIBLOCK_API liblock_status liblock_wait_held_on_async(liblock_context *context, const void *key, size_t key_size,
+                                                      const char *node, int64_t wait_ms,
+                                                      liblock_completions *completions, liblock_callback callback,
+                                                      void *user_data, liblock_request *request);
 
 /* Hands a lock to another process: *needed bytes, that liblock_adopt takes there, go into the buffer; renewal stops,
  * and the handle becomes NOT_HELD. What is left of the lease goes on. The bytes are a secret: whoever has them, has the
@@ -671,7 +729,8 @@ LIBLOCK_API liblock_status liblock_adopt(liblock_context *context, const void *e
 
 /* --------------------------------------------------------------------------------------------- inspection --- */
 
-/* 1 or 0 into *locked: does somebody hold the key? Returns [OK]. Since 0.1. */
+/* 1 or 0 into *locked: does somebody hold the key? Returns [OK; over a quorum also NO_QUORUM, QUARANTINED: nobody can
+ * say]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_is_locked(liblock_context *context, const void *key, size_t key_size,
                                              int32_t *locked);
 /* 1 or 0 into *queued: does somebody wait for the key? Returns [OK]. Since 0.1. */
@@ -777,13 +836,117 @@ LIBLOCK_API liblock_status liblock_wait_held(liblock_context *context, const voi
                                              int64_t wait_ms, liblock_result *result);
 LIBLOCK_API liblock_status liblock_wait_released(liblock_context *context, const void *key, size_t key_size,
                                                  int64_t wait_ms, liblock_result *result);
+/* liblock_wait_held on one node of a quorum (node: its address or id; NULL = as wait_held, in any context): until that
+ * node, or that observer, knows of the lock. *info (info may be NULL) is what it saw, with value and token, to be freed
+ * by liblock_info_free; NULL where the lock was gone again. Returns [OK, TIMEOUT, UNSUPPORTED: a node's name in another
+ * kind of context, WOULD_DEADLOCK]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_wait_held_on(liblock_context *context, const void *key, size_t key_size,
+                                                const char *node, int64_t wait_ms, liblock_info **info,
+                                                liblock_result *result);
+
+enum {
+  LIBLOCK_READ_NEAREST = 0, /* the node or observer that answers fastest; may be old: decide nothing by it */
+  LIBLOCK_READ_MASTER = 1,  /* the same, of the nodes that vote */
+  LIBLOCK_READ_QUORUM = 2   /* what as many nodes as must vote agree on */
+};
+/* Who holds a key and with which value, of which nodes: with NEAREST and MASTER `node` (address or id) names the one to
+ * ask, NULL = any; with QUORUM it is NULL. One server: liblock_inspect, whatever the mode. Free *info by
+ * liblock_info_free. Returns [OK, NOT_HELD, NO_QUORUM: too few answers, or they do not agree: ask again, QUARANTINED,
+ * CONNECT: the node named does not answer, UNSUPPORTED: a local context, or a node's name on one server]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_read(liblock_context *context, const void *key, size_t key_size, int32_t mode,
+                                        const char *node, liblock_info **info, liblock_result *result);
+
+/* ------------------------------------------------------------------------------------------------- quorum --- */
+
+/* In other contexts these answer UNSUPPORTED. */
+
+enum { LIBLOCK_QUORUM_INIT_FORCE = 1 };
+/* Makes a quorum of the context's nodes, with its max_ttl_ms and votes: once for each set of servers, by a person or a
+ * deployment, before the first lock. Every node must answer, and none may have voted, or be known to have been part of
+ * a quorum before it lost its data; FORCE (a quorum whose locks nobody holds, or may hold any more) marks them anew all
+ * the same. Contexts that are open need not be opened again. Returns [OK, NO_QUORUM: a node does not answer,
+ * NODES_MISMATCH: one is part of a quorum, or was, the message says which, IN_DOUBT: some may be marked: once more,
+ * with FORCE]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_quorum_init(liblock_context *context, int32_t flags, liblock_result *result);
+LIBLOCK_API liblock_status liblock_quorum_init_async(liblock_context *context, int32_t flags,
+                                                     liblock_completions *completions, liblock_callback callback,
+                                                     void *user_data, liblock_request *request);
+/* Gives the quorum of this context other nodes, observers or votes; other contexts hear of it from the nodes. Locks
+ * stay held. servers NULL (counts 0): nodes and observers as they are, other votes alone. votes as in
+ * liblock_context_options, of the new nodes. Takes longer than max_ttl_ms; where it ends on the way, the same call from
+ * any context of the quorum takes it up again. Of different changes at once one is made; the others end as
+ * NODES_MISMATCH, before they have changed anything. So does a new server that is another name of a node, or can be
+ * none: INVALID_ARGUMENT. Returns [OK: the message names new nodes that do not answer, NO_QUORUM: too few of the old or
+ * of the new nodes, NODES_MISMATCH: another change is under way, and the message names its nodes (call again when it
+ * has ended, or with these where whoever made it is gone), or a new node is part of another quorum, LIMIT: this context
+ * has known 30 servers, IN_DOUBT]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_quorum_set_nodes(liblock_context *context, const char *const *servers,
+                                                    size_t server_count, const char *const *observers,
+                                                    size_t observer_count, int32_t votes, liblock_result *result);
+LIBLOCK_API liblock_status liblock_quorum_set_nodes_async(liblock_context *context, const char *const *servers,
+                                                          size_t server_count, const char *const *observers,
+                                                          size_t observer_count, int32_t votes,
+                                                          liblock_completions *completions,
+                                                          liblock_callback callback, void *user_data,
+                                                          liblock_request *request);
+
+enum {
+  LIBLOCK_NODE_UP = 1,          /* it answers, and votes */
+  LIBLOCK_NODE_DOWN = 2,        /* it does not answer */
+  LIBLOCK_NODE_QUARANTINED = 3, /* it was restarted or is new: no vote for quarantine_left_ms */
+  LIBLOCK_NODE_NEEDS_FLOOR = 4, /* after that: no vote until it knows the tokens that the others have given */
+  LIBLOCK_NODE_STEPPED = 5,     /* its clock has moved: no vote for quarantine_left_ms in this context */
+  LIBLOCK_NODE_REFUSED = 6      /* it is not what the url says: of another quorum, of none, a replica; why says which */
+};
+
+/* One node or observer, as it was when it answered last. Borrowed until the callback returns; texts end in NUL. */
+typedef struct liblock_node {
+  size_t struct_size;
+  liblock_bytes address;      /* "redis://host:port/db" and the like, without user and password */
+  liblock_bytes id;           /* of the node in its quorum; empty = not known yet */
+  liblock_bytes why;          /* it does not vote: cause and cure, one line; empty = it does */
+  int64_t quarantine_left_ms; /* 0 = none */
+  int64_t round_trip_us;      /* of its last answer; -1 = none yet */
+  int64_t clock_offset_ms;    /* its clock against this machine's: wall clocks, for people; 0 = not known */
+  int64_t lag_ms;             /* observers: how far what it has was behind when last fed; -1 = not known, no observer */
+  int32_t state;              /* LIBLOCK_NODE_… */
+  int32_t is_observer;        /* 1 = never votes */
+} liblock_node;
+
+typedef struct liblock_quorum_state {
+  size_t struct_size;
+  uint64_t epoch;       /* how often it was configured; 0 = no node has said */
+  int64_t max_ttl_ms;   /* of the quorum; 0 = no node has said */
+  char cluster_id[40];  /* hexadecimal, NUL-terminated; empty = no node has said */
+  char config_hash[40]; /* the same, of nodes and votes: equal where they are */
+  uint32_t votes;       /* nodes that must grant */
+  uint32_t nodes;       /* that could, whatever their state */
+  uint32_t up;          /* of these: answer */
+  uint32_t voting;      /* of these: vote */
+  uint32_t quarantined; /* of these: do not for now: QUARANTINED, NEEDS_FLOOR, STEPPED */
+  uint32_t observers;
+  int32_t configuring; /* 1 = a change of nodes is under way, and locks need votes of both sets */
+  int32_t reserved;    /* 0 */
+} liblock_quorum_state;
+LIBLOCK_API void liblock_quorum_state_init(liblock_quorum_state *state, size_t struct_size);
+
+/* Shown one node: 0 = go on, all else ends the list. Runs on the thread that asks, with no library lock held. */
+typedef int32_t (*liblock_node_callback)(const liblock_node *node, void *user_data);
+/* How the quorum and its nodes are, as this context has seen them last: asks no server, may be called in callbacks and
+ * on loop threads. Shows the nodes in the order of the url, then the observers. state (may be NULL; struct_size must be
+ * set) is the sum; callback NULL = no list. The result's message says what is wrong, and the cure. Returns [OK, also
+ * when the callback ended it]. Since 0.1. */
+LIBLOCK_API liblock_status liblock_quorum_status(liblock_context *context, liblock_quorum_state *state,
+                                                 liblock_node_callback callback, void *user_data,
+                                                 liblock_result *result);
 
 /* ----------------------------------------------------------------------------------------- administration --- */
 
 enum { LIBLOCK_DROP_QUEUE = 1 };
 /* Takes a key away from whoever holds it: his handles become LOST, the next waiter runs. With DROP_QUEUE the waiters
  * end as DEQUEUED as well. The result's flags say whether there was a lock and a queue (on a server: a moment before),
- * queue_length how many waited, waited_ms what the call took. Returns [OK, NOT_HELD]. Since 0.1. */
+ * queue_length how many waited, waited_ms what the call took. Returns [OK, NOT_HELD; over a quorum also PARTIAL,
+ * IN_DOUBT, NO_QUORUM]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_force_release(liblock_context *context, const void *key, size_t key_size,
                                                  int32_t flags, liblock_result *result);
 
@@ -845,7 +1008,8 @@ typedef int32_t (*liblock_instance_callback)(const liblock_instance *instance, v
 /* Shows the instances of the context's table or prefix, those first that are to count as silent first, 100 in a step.
  * One that says meanwhile that it lives may be shown twice. NULL options = all defaults, callback NULL = counts only;
  * the report (may be NULL; struct_size must be set) is filled in also by a failing call. Returns [OK, also when the
- * callback ended it]. Since 0.1. */
+ * callback ended it, UNSUPPORTED: over a quorum, where nobody says that he lives and the locks of those who are gone
+ * end by themselves within max_ttl_ms; they are shown by liblock_list_each with zombies_only]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_list_instances(liblock_context *context,
                                                   const liblock_instance_list_options *options,
                                                   liblock_instance_callback callback, void *user_data,

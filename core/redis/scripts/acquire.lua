@@ -14,7 +14,7 @@
 -- Returns: OK, now, token | BUSY, now, index of the key, PTTL of its holder, waiting since, place, 1 = held by
 --   a foreign client, length of the queue, ticket, how many dead ones left the queue (, record of the holder, owner of
 --   the first in the queue) | LATE, now | an error
--- Uses: clock, names, grant, hand_on
+-- Uses: clock, names, words, grant, hand_on
 local now = server_now()
 if now > tonumber(ARGV[5]) then return {'LATE', now} end
 local id, mode = ARGV[1], ARGV[8]
@@ -84,7 +84,8 @@ if is_held then
 else
   local token = math.max(now, tonumber(ARGV[6]))
   for _, name in ipairs(fences) do token = math.max(token, fence_of(name) + 1) end
-  local last = token + ARGV[7] - 1
+  -- In this order: one more than the bound is no number of its own.
+  local last = token - 1 + ARGV[7]
   if last >= 9007199254740992 then return redis.error_reply('LIBLOCK the fencing tokens of this key are used up') end
   for _, name in ipairs(fences) do
     local raised = raise_fence(name, last, now)

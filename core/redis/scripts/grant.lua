@@ -11,17 +11,6 @@ local function raise_fence(name, last, now)
   return redis.pcall('SET', name, string.format('%.0f', last), 'PX', fence_ms)
 end
 
--- Names and values, each behind its size: "4:name5:value".
-local function unpack_words(packed)
-  local words, at = {}, 1
-  while at <= #packed do
-    local size, start = string.match(packed, '^(%d+):()', at)
-    words[#words + 1] = string.sub(packed, start, start + size - 1)
-    at = start + size
-  end
-  return words
-end
-
 -- ttl_ms 0: no expiry. What is left of a lock that somebody deleted by hand goes with it.
 local function write_record(key, record, ttl_ms, metadata)
   local written

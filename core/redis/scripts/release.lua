@@ -4,7 +4,7 @@
 -- ARGV: 1 foreign_gap_ms | 2 1 = their places in the queues are given up as well |
 --   3 instance that is not to be woken for free keys any more, or empty | 4 attempt id of each key …
 -- Returns: now, then for each key: 0 = not held under this attempt, 1 = freed
--- Uses: clock, names, grant, hand_on
+-- Uses: clock, names, words, grant, hand_on
 local now = server_now()
 local answer = {now}
 for n = 1, #KEYS / kNames do

@@ -44,6 +44,7 @@ static const struct option acquire_table[] = {
     {"on_deadlock", NAMED, AT(on_deadlock), 0, deadlocks},
     {"renew", NARROW, AT(renew), 0, NULL},
     {"max_hold_ms", WIDE, AT(max_hold_ms), 0, NULL},
+    {"votes", NARROW, AT(votes), 0, NULL},
     {"min_remaining_ms", WIDE, AT(min_remaining_ms), 0, NULL},
     {"value", BYTES, AT(value), AT(value_size), NULL},
     {"metadata", METADATA, AT(metadata), AT(metadata_count), NULL},
@@ -63,6 +64,7 @@ static const struct option context_table[] = {
     {"waiters_max", WIDE, AT(waiters_max), 0, NULL},
     {"requests_max", WIDE, AT(requests_max), 0, NULL},
     {"on_close", NAMED, AT(on_close), 0, closes},
+    {"votes", NARROW, AT(votes), 0, NULL},
     {NULL, WIDE, 0, 0, NULL},
 };
 #undef AT

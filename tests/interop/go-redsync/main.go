@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 )
@@ -54,11 +55,20 @@ func section(directory string, log *os.File) {
 }
 
 func main() {
-	host, port, key, directory, name := os.Args[1], os.Args[2], os.Args[3], os.Args[5], os.Args[6]
+	host, ports, key, directory, name := os.Args[1], os.Args[2], os.Args[3], os.Args[5], os.Args[6]
 	sections, err := strconv.Atoi(os.Args[4])
 	must(err)
-	client := redis.NewClient(&redis.Options{Addr: host + ":" + port})
-	mutex := redsync.New(goredis.NewPool(client)).NewMutex(key, redsync.WithExpiry(10*time.Second),
+	// One server, or several masters: PORT,PORT,…
+	var pools []redsyncredis.Pool
+	for _, port := range strings.Split(ports, ",") {
+		pools = append(pools, goredis.NewPool(redis.NewClient(&redis.Options{Addr: host + ":" + port})))
+	}
+	expiry := 10 * time.Second
+	abandons, _ := strconv.Atoi(os.Getenv("INTEROP_ABANDON_MS"))
+	if abandons > 0 {
+		expiry = time.Duration(abandons) * time.Millisecond
+	}
+	mutex := redsync.New(pools...).NewMutex(key, redsync.WithExpiry(expiry),
 		redsync.WithTries(1<<30), redsync.WithRetryDelay(time.Millisecond))
 	log, err := os.Create(filepath.Join(directory, name+".log"))
 	must(err)
@@ -71,6 +81,9 @@ func main() {
 	for i := 0; i < sections; i++ {
 		must(mutex.Lock())
 		section(directory, log)
+		if abandons > 0 { // it goes, and the lock stays
+			return
+		}
 		if ok, err := mutex.Unlock(); !ok || err != nil {
 			must(fmt.Errorf("unlock: %v %v", ok, err))
 		}

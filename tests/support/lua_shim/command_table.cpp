@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Every command that the server knows, in the order of the names, which are looked up by halving. Arities and
-// flags are Redis's own; a test compares them with what COMMAND INFO says.
+// Every command that the server knows, in the order of the names. Arities and flags are Redis's own; a test compares
+// them with what COMMAND INFO says.
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
 #include "commands.hpp"
 #include "text.hpp"
@@ -101,6 +102,15 @@ static_assert(std::is_sorted(kTable.begin(), kTable.end(),
 
 constexpr size_t kNameBytesMax = 32;
 
+const std::unordered_map<std::string_view, const Command *> &by_name() {
+  static const auto names = [] {
+    std::unordered_map<std::string_view, const Command *> all;
+    for (const Command &command : kTable) all.emplace(command.name, &command);
+    return all;
+  }();
+  return names;
+}
+
 }  // namespace
 
 std::span<const Command> command_table() { return kTable; }
@@ -118,10 +128,8 @@ const Command *find_command(Argv argv) {
   if (argv.size() > 1 && (written() == "script" || written() == "client" || written() == "pubsub")) {
     if (!append("|") || !append(argv[1])) return nullptr;
   }
-  const auto at =
-      std::lower_bound(kTable.begin(), kTable.end(), written(),
-                       [](const Command &command, std::string_view name) { return command.name < name; });
-  return at != kTable.end() && at->name == written() ? &*at : nullptr;
+  const auto at = by_name().find(written());
+  return at != by_name().end() ? at->second : nullptr;
 }
 
 }  // namespace liblock_test::lua_shim

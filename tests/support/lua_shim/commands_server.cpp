@@ -17,9 +17,10 @@ struct Section {
 std::vector<Section> info_sections(const Internals &in) {
   const Server &server = in.server;
   return {
-      {"server", "# Server\r\nredis_version:" + server.redis_version +
-                     "\r\nredis_mode:standalone\r\nrun_id:" + in.run_id + "\r\n"},
-      {"memory", "# Memory\r\nmaxmemory_policy:" + server.maxmemory_policy + "\r\n"},
+      {"server", "# Server\r\nredis_version:" + server.redis_version + "\r\nredis_mode:standalone\r\n" +
+                     (server.hides_run_id ? "" : "run_id:" + in.run_id + "\r\n")},
+      {"memory", "# Memory\r\nmaxmemory:" + std::to_string(server.maxmemory) +
+                     "\r\nmaxmemory_policy:" + server.maxmemory_policy + "\r\n"},
       {"persistence", std::string("# Persistence\r\nloading:") + (server.loading ? "1" : "0") + "\r\n"},
       {"replication",
        std::string("# Replication\r\nrole:") + (server.read_only ? "slave" : "master") + "\r\n"},
@@ -52,7 +53,8 @@ Reply run_pubsub_numsub(const Call &call) {
   std::vector<Reply> counts;
   for (size_t i = 2; i < call.count(); ++i) {
     const int count = hook ? hook(call[i]) : 0;
-    if (count < 0) return Reply::error("NOPERM this user has no permissions to run the 'pubsub|numsub' command");
+    if (count < 0)
+      return Reply::error("NOPERM this user has no permissions to run the 'pubsub|numsub' command");
     counts.push_back(Reply::string(call[i]));
     counts.push_back(Reply::of(count));
   }

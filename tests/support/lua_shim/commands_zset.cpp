@@ -138,6 +138,7 @@ Reply run_zrem(const Call &call) {
   int64_t erased = 0;
   for (size_t i = 2; i < call.count(); ++i) erased += set.data->erase(call[i]) ? 1 : 0;
   call.data().erase_if_empty(call.key(), *set.data);
+  call.in.server.members_removed += static_cast<uint64_t>(erased);
   return Reply::of(erased);
 }
 

@@ -38,6 +38,13 @@ void Dataset::clear() {
   keys_.clear();
 }
 
+void Dataset::take_keys_of(const Dataset &other) {
+  keys_ = other.keys_;
+  by_number_.clear();
+  for (const auto &[key, value] : keys_) by_number_.emplace(value.number, std::string_view(key));
+  next_number_ = other.next_number_;
+}
+
 size_t Dataset::size() {
   size_t count = 0;
   scan(0, INT64_MAX, [&](std::string_view, const Value &) { ++count; });

@@ -45,6 +45,9 @@ struct Found {
 class Dataset {
  public:
   explicit Dataset(const int64_t *clock_us) : clock_us_(clock_us) {}
+  Dataset(const Dataset &other) : clock_us_(other.clock_us_) { take_keys_of(other); }
+  Dataset &operator=(const Dataset &) = delete;
+  void take_keys_of(const Dataset &other);
 
   int64_t now_us() const { return *clock_us_; }
   int64_t now_ms() const { return frozen_ms_.value_or(*clock_us_ / 1000); }

@@ -69,6 +69,9 @@ Reply dispatch_from_script(Internals &in, ScriptRun &run, Argv argv) {
   if ((command->flags & Command::kNoScript) != 0) {
     return Reply::error("ERR This Redis command is not allowed from script");
   }
+  if (in.server.on_permission && !in.server.on_permission(argv)) {
+    return Reply::error("ERR The user executing the script can't run this command or subcommand");
+  }
   const bool writes = (command->flags & Command::kWrite) != 0;
   if (run.only_reads && (writes || (command->flags & Command::kMayReplicate) != 0)) {
     return Reply::error("ERR Write commands are not allowed from read-only scripts.");

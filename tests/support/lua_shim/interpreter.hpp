@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The Lua of one server: known scripts, and one run at a time.
+// What one server has of Lua: the scripts that it knows, its random numbers, and one run at a time.
 //
 // Lua leaves a failed call by longjmp. So a function that Lua calls first does its work in a function that
 // returns a verdict, and raises only when no C++ object lives any more. Memory that Lua cannot get ends the
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "machine.hpp"
 #include "reply.hpp"
 
 struct lua_State;
@@ -19,13 +20,6 @@ struct lua_State;
 namespace liblock_test::lua_shim {
 
 struct Internals;
-
-// What the first line of a script says, as in "#!lua flags=no-writes".
-struct ScriptFlags {
-  bool given = false;
-  bool no_writes = false;
-  bool allow_oom = false;
-};
 
 // What a run knows of itself; see dispatch_from_script.
 struct ScriptRun {
@@ -44,8 +38,7 @@ struct Evaluation {
 
 class Interpreter {
  public:
-  explicit Interpreter(Internals &in);
-  ~Interpreter();
+  explicit Interpreter(Internals &in) : in_(in) {}
   Interpreter(const Interpreter &) = delete;
   Interpreter &operator=(const Interpreter &) = delete;
 
@@ -55,8 +48,7 @@ class Interpreter {
   bool knows(std::string_view sha1) const;
   // What a script declares of itself, as flags of a command that are judged before it is compiled.
   unsigned declared_flags(const Evaluation &evaluation) const;
-  // Also makes Lua anew.
-  void forget_scripts();
+  void forget_scripts() { known_.clear(); }
   // As in a process that has just begun.
   void restart();
 
@@ -66,37 +58,25 @@ class Interpreter {
   // 31 bits of the sequence with which every process begins.
   uint32_t next_random();
   void seed_random(int32_t seed);
-  bool is_protected(lua_State *lua, int index) const;
-  void protect(lua_State *lua, int index);
 
  private:
   static constexpr uint64_t kFirstRandom = 0x1234ABCD330E;
 
-  struct Script {
-    std::string sha1;
-    ScriptFlags flags;
-    int function = 0;  // its place in Lua's registry
-  };
+  using Script = Machine::Script;
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };
-  template <typename Value>
-  using Map = std::unordered_map<std::string, Value, Hash, std::equal_to<>>;
 
-  void open();
-  // The script of this body, compiled when it is new; nullptr and the error otherwise.
+  const Script *find(std::string_view sha1) const;
+  // The script of this body, known from now on; nullptr and the error otherwise.
   const Script *script_of(std::string_view body, Reply &error);
-  Reply compile(std::string_view body, Script &script);
   Reply run_script(const Script &script, const Evaluation &evaluation);
   Reply failure_of(const Script &script);
 
   Internals &in_;
-  lua_State *lua_ = nullptr;
-  Map<Script> by_sha1_;
-  Map<const Script *> by_body_;  // spares the hash of a body that is known
-  int globals_ = 0;              // references to tables and functions in the registry
-  int error_handler_ = 0;
-  int protected_ = 0;
+  const std::shared_ptr<Machine> machine_ = Machine::of_this_thread();
+  lua_State *const lua_ = machine_->lua();
+  std::unordered_map<std::string, std::shared_ptr<const Script>, Hash, std::equal_to<>> known_;  // by sha1
   uint64_t random_ = kFirstRandom;
   ScriptRun *run_ = nullptr;
 };

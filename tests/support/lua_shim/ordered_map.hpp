@@ -16,6 +16,18 @@ class OrderedMap {
  public:
   using Items = std::list<std::pair<const std::string, Value>>;
 
+  OrderedMap() = default;
+  OrderedMap(const OrderedMap &other) { *this = other; }
+  OrderedMap(OrderedMap &&) noexcept = default;  // nodes move with their list, and the views into them stay
+  OrderedMap &operator=(const OrderedMap &other) {
+    if (this == &other) return *this;
+    index_.clear();
+    items_.clear();
+    for (const auto &[key, value] : other) put(key, value);
+    return *this;
+  }
+  OrderedMap &operator=(OrderedMap &&) noexcept = default;
+
   Value *find(std::string_view key) {
     const auto at = index_.find(key);
     return at == index_.end() ? nullptr : &at->second->second;

@@ -14,8 +14,9 @@ namespace liblock_test::lua_shim {
 
 namespace {
 
+// Of the server whose script this is.
 Interpreter &interpreter_of(lua_State *lua) {
-  return *static_cast<Interpreter *>(lua_touserdata(lua, lua_upvalueindex(1)));
+  return *static_cast<Machine *>(lua_touserdata(lua, lua_upvalueindex(1)))->running;
 }
 
 int redis_call(lua_State *lua) { return interpreter_of(lua).call_command(lua) ? 1 : lua_error(lua); }
@@ -108,15 +109,15 @@ int math_randomseed(lua_State *lua) {
   return 0;
 }
 
-void add_function(lua_State *lua, Interpreter &interpreter, const char *name, lua_CFunction function) {
-  lua_pushlightuserdata(lua, &interpreter);
+void add_function(lua_State *lua, Machine &machine, const char *name, lua_CFunction function) {
+  lua_pushlightuserdata(lua, &machine);
   lua_pushcclosure(lua, function, 1);
   lua_setfield(lua, -2, name);
 }
 
 }  // namespace
 
-void push_redis_module(lua_State *lua, Interpreter &interpreter) {
+void push_redis_module(lua_State *lua, Machine &machine) {
   constexpr luaL_Reg kFunctions[] = {
       {"call", redis_call},
       {"pcall", redis_pcall},
@@ -140,7 +141,7 @@ void push_redis_module(lua_State *lua, Interpreter &interpreter) {
       {"REPL_REPLICA", 2}, {"REDIS_VERSION_NUM", 0x07000F},
   };
   lua_newtable(lua);
-  for (const luaL_Reg &function : kFunctions) add_function(lua, interpreter, function.name, function.func);
+  for (const luaL_Reg &function : kFunctions) add_function(lua, machine, function.name, function.func);
   for (const Constant &constant : kConstants) {
     lua_pushinteger(lua, constant.value);
     lua_setfield(lua, -2, constant.name);
@@ -149,9 +150,9 @@ void push_redis_module(lua_State *lua, Interpreter &interpreter) {
   lua_setfield(lua, -2, "REDIS_VERSION");
 }
 
-void add_random(lua_State *lua, Interpreter &interpreter) {
-  add_function(lua, interpreter, "random", math_random);
-  add_function(lua, interpreter, "randomseed", math_randomseed);
+void add_random(lua_State *lua, Machine &machine) {
+  add_function(lua, machine, "random", math_random);
+  add_function(lua, machine, "randomseed", math_randomseed);
 }
 
 }  // namespace liblock_test::lua_shim

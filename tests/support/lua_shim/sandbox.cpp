@@ -6,8 +6,8 @@
 // Of the libraries, cjson, cmsgpack, struct, bit and os are left out: a script that uses one fails loudly.
 #include "sandbox.hpp"
 
-#include "interpreter.hpp"
 #include "lua_api.hpp"
+#include "machine.hpp"
 #include "redis_api.hpp"
 
 namespace liblock_test::lua_shim {
@@ -23,8 +23,8 @@ constexpr const char *kBase[] = {
 };
 constexpr const char *kModules[] = {"coroutine", "math", "string", "table"};
 
-Interpreter &interpreter_of(lua_State *lua) {
-  return *static_cast<Interpreter *>(lua_touserdata(lua, lua_upvalueindex(1)));
+Machine &machine_of(lua_State *lua) {
+  return *static_cast<Machine *>(lua_touserdata(lua, lua_upvalueindex(1)));
 }
 
 int refuse_write(lua_State *lua) { return luaL_error(lua, "%s", kModified); }
@@ -38,7 +38,7 @@ int call_original(lua_State *lua) { return lua_tocfunction(lua, lua_upvalueindex
 
 // rawset and setmetatable.
 int write_unless_protected(lua_State *lua) {
-  if (lua_istable(lua, 1) && interpreter_of(lua).is_protected(lua, 1)) {
+  if (lua_istable(lua, 1) && machine_of(lua).is_protected(lua, 1)) {
     lua_pushstring(lua, kModified);
     return lua_error(lua);
   }
@@ -109,16 +109,16 @@ int protected_call(lua_State *lua) {
 }
 
 // Replaces the table on top by an empty one that reads from it and refuses writes.
-void protect_top(lua_State *lua, Interpreter &interpreter) {
+void protect_top(lua_State *lua, Machine &machine) {
   lua_newtable(lua);  // the true table, the proxy
-  interpreter.protect(lua, lua_gettop(lua));
+  machine.protect(lua, lua_gettop(lua));
   lua_newtable(lua);
   lua_pushvalue(lua, -3);
   lua_setfield(lua, -2, "__index");
   lua_pushcfunction(lua, refuse_write);
   lua_setfield(lua, -2, "__newindex");
   lua_newtable(lua);  // what getmetatable shows
-  interpreter.protect(lua, lua_gettop(lua));
+  machine.protect(lua, lua_gettop(lua));
   lua_newtable(lua);
   lua_pushcfunction(lua, refuse_write);
   lua_setfield(lua, -2, "__newindex");
@@ -129,8 +129,8 @@ void protect_top(lua_State *lua, Interpreter &interpreter) {
 }
 
 // Sets `name` of the table on top to our function, which may call the original one.
-void wrap(lua_State *lua, Interpreter &interpreter, const char *name, lua_CFunction function) {
-  lua_pushlightuserdata(lua, &interpreter);
+void wrap(lua_State *lua, Machine &machine, const char *name, lua_CFunction function) {
+  lua_pushlightuserdata(lua, &machine);
   lua_getglobal(lua, name);
   lua_pushcclosure(lua, function, 2);
   lua_setfield(lua, -2, name);
@@ -148,30 +148,30 @@ void open_libraries(lua_State *lua) {
 
 }  // namespace
 
-int install_sandbox(lua_State *lua, Interpreter &interpreter) {
+int install_sandbox(lua_State *lua, Machine &machine) {
   open_libraries(lua);
   lua_newtable(lua);  // what stands behind the globals
   for (const char *name : kBase) {
     lua_getglobal(lua, name);
     lua_setfield(lua, -2, name);
   }
-  wrap(lua, interpreter, "rawset", write_unless_protected);
-  wrap(lua, interpreter, "setmetatable", write_unless_protected);
-  wrap(lua, interpreter, "loadstring", load_string);
-  wrap(lua, interpreter, "load", load_pieces);
+  wrap(lua, machine, "rawset", write_unless_protected);
+  wrap(lua, machine, "setmetatable", write_unless_protected);
+  wrap(lua, machine, "loadstring", load_string);
+  wrap(lua, machine, "load", load_pieces);
   lua_pushcfunction(lua, protected_call);
   lua_setfield(lua, -2, "pcall");
 
   lua_getglobal(lua, "math");
-  add_random(lua, interpreter);
+  add_random(lua, machine);
   lua_pop(lua, 1);
   for (const char *name : kModules) {
     lua_getglobal(lua, name);
-    protect_top(lua, interpreter);
+    protect_top(lua, machine);
     lua_setfield(lua, -2, name);
   }
-  push_redis_module(lua, interpreter);
-  protect_top(lua, interpreter);
+  push_redis_module(lua, machine);
+  protect_top(lua, machine);
   lua_setfield(lua, -2, "redis");
 
   lua_newtable(lua);
@@ -182,7 +182,7 @@ int install_sandbox(lua_State *lua, Interpreter &interpreter) {
   lua_pushvalue(lua, -1);
   const int globals = luaL_ref(lua, LUA_REGISTRYINDEX);
   lua_pushvalue(lua, -1);
-  protect_top(lua, interpreter);
+  protect_top(lua, machine);
   lua_pushvalue(lua, -1);
   lua_setfield(lua, -3, "_G");
   lua_replace(lua, LUA_GLOBALSINDEX);

@@ -46,6 +46,10 @@ void Server::restart() {
   internals_->begin_run();
 }
 
+Server::Snapshot Server::save() const { return std::make_shared<const Dataset>(internals_->data); }
+
+void Server::load(const Snapshot &snapshot) { internals_->data.take_keys_of(*snapshot); }
+
 const std::string &Server::run_id() const { return internals_->run_id; }
 
 }  // namespace liblock_test::lua_shim

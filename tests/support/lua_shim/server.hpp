@@ -3,8 +3,8 @@
 // Lua 5.1. It answers as Redis 7.0 does, byte for byte where a client could look. It starts nothing, waits for
 // nothing and draws nothing: the same calls on the same clock give the same replies.
 //
-// A server belongs to one thread. Different servers share nothing. A hook must not call the server that runs
-// it, and must not throw.
+// A server belongs to one thread. Different servers share nothing that they could notice. A hook must not call the
+// server that runs it, nor run a script of another one, and must not throw.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@
 
 namespace liblock_test::lua_shim {
 
+class Dataset;
 struct Internals;
 
 // Arguments for the time of one call: views of strings that the caller keeps.
@@ -54,19 +55,30 @@ class Server {
   void wipe();
   // As after a restart that found its data again: no scripts, another run id.
   void restart();
+  // The data as it is now; and that of then, or of another server, in place of what there is.
+  using Snapshot = std::shared_ptr<const Dataset>;
+  Snapshot save() const;
+  void load(const Snapshot &snapshot);
 
   // Called for each PUBLISH; answers how many receivers there were.
   std::function<int(std::string_view channel, std::string_view message)> on_publish;
   // Called for each channel of PUBSUB NUMSUB; answers how many subscribe to it, or -1: that is not permitted.
   std::function<int(std::string_view channel)> on_numsub;
+  // Called for each command of a script, its name first; answers whether the user may run it.
+  std::function<bool(std::span<const std::string_view> words)> on_permission;
 
   // Failures that last until they are taken back.
   bool out_of_memory = false;  // maxmemory is reached and nothing may be evicted
   bool read_only = false;      // a replica
+  bool hides_run_id = false;   // as a proxy in front of servers does
   bool loading = false;        // the data set is being loaded
+
+  // Members that ZREM took out of sorted sets.
+  uint64_t members_removed = 0;
 
   // What the server says of itself.
   int64_t replicas = 0;  // the answer to WAIT
+  int64_t maxmemory = 0;
   std::string maxmemory_policy = "noeviction";
   std::string redis_version = "7.0.15";
   const std::string &run_id() const;

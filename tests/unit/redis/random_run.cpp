@@ -16,7 +16,7 @@ Swarm::Swarm(liblock::Random &random) {
   const int64_t delays[] = {0, 1, 5, 40};
   delay_most_ms = delays[random.up_to(3)];
   for (bool *fault : {&pieces, &breaks, &deaf, &silent, &freezes, &cuts, &pauses, &kills, &restarts, &rates,
-                      &steps, &foreign, &orders, &owners, &many})
+                      &steps, &foreign, &orders, &owners, &many, &half_cuts, &hold_ups, &lossy, &suspends})
     *fault = one_in(2);
   forgets = one_in(10);
   steps = steps && !forgets;  // no fence and an old clock: the tokens begin again
@@ -31,7 +31,8 @@ std::string Swarm::to_text() const {
       add(forgets, "forgets");
   add(rates, "rates"), add(steps, "steps"), add(foreign, "foreign"), add(orders, "orders"),
       add(owners, "owners");
-  add(many, "many");
+  add(many, "many"), add(half_cuts, "half cuts"), add(hold_ups, "hold-ups"), add(lossy, "lossy"),
+      add(suspends, "suspends");
   return text;
 }
 
@@ -101,7 +102,7 @@ void RandomRun::acquire() {
     params.replicas = 1;
     params.replicas_timeout = roll(300) * kMillisecond;
   }
-  std::shared_ptr<liblock::RedisOwner> owner;
+  std::shared_ptr<liblock::RemoteOwner> owner;
   if (swarm_.owners && roll(3) == 0) {
     owner = owners_[2 * at + static_cast<size_t>(roll(2))];
     const int32_t conflicts[] = {LIBLOCK_ON_CONFLICT_REENTER, LIBLOCK_ON_CONFLICT_REENTER_EXTEND,
@@ -118,7 +119,7 @@ void RandomRun::acquire() {
 }
 
 void RandomRun::granted(size_t at, Wanted &wanted, const std::vector<std::string> &keys,
-                        const liblock::RedisOwner *owner) {
+                        const liblock::RemoteOwner *owner) {
   ++grants_;
   for (const std::string &key : keys) {
     for (const Hold &other : holds_) {
@@ -147,7 +148,7 @@ void RandomRun::act_on(Hold &hold, size_t index) {
     const uint64_t token = process.instance().holds.view(handle).token;
     for (const std::string &key : hold.keys) NOTE(swarm_.forgets || resource_.accept(key, token));
     // A lease never counts for longer here than on the server.
-    const Nanos left = process.instance().holds.view(handle).deadline - process.host().now();
+    const Nanos left = process.instance().holds.view(handle).deadline - process.host().clock().now();
     for (const std::string &key : hold.keys) {
       const int64_t there = node_.ask({"PTTL", "liblock:" + key}).integer;
       NOTE(swarm_.forgets || there == -1 || left <= there * kMillisecond);
@@ -201,7 +202,7 @@ void RandomRun::act() {
 void RandomRun::befall() {
   Host &host = processes_[static_cast<size_t>(roll(kProcesses))]->host();
   const Nanos time = (1 + roll(roll(4) == 0 ? 5'000 : 300)) * kMillisecond;
-  const int64_t what = roll(10);
+  const int64_t what = roll(14);
   if (what == 0 && swarm_.breaks) host.break_connections();
   if (what == 1 && swarm_.deaf) node_.end_connections(true);
   if (what == 2 && swarm_.silent) node_.lose_answers();
@@ -227,6 +228,26 @@ void RandomRun::befall() {
     world_.after(time / 4, [this] { node_.start(); });
   }
   if (what == 9 && swarm_.steps) node_.step_clock_ms(-roll(3'000));
+  if (what == 10 && swarm_.suspends && !host.is_killed()) {
+    host.suspend();
+    world_.after(time, [&host] { host.mend_if_alive(); });
+  }
+  if (what > 10) befall_link(host, time);
+}
+
+void RandomRun::befall_link(Host &host, Nanos time) {
+  liblock_test::sim::Link &link = world_.link(host, node_);
+  const auto way = roll(2) == 0 ? liblock_test::sim::Way::ToHost : liblock_test::sim::Way::ToNode;
+  const int64_t what = roll(3);
+  if (what == 0 && swarm_.half_cuts) {
+    link.cut(way);
+    world_.after(time, [&link, way] { link.mend(way); });
+  }
+  if (what == 1 && swarm_.hold_ups) link.hold_up(way, time);
+  if (what == 2 && swarm_.lossy) {
+    link.breaks_one_in = 1 + roll(30);
+    world_.after(time, [&link] { link.breaks_one_in = 0; });
+  }
 }
 
 void RandomRun::run(int64_t ms) {

@@ -19,6 +19,7 @@ struct Swarm {
 
   int64_t delay_most_ms;
   bool pieces, breaks, deaf, silent, freezes, cuts, pauses, kills, restarts, forgets, rates, steps, foreign;
+  bool half_cuts, hold_ups, lossy, suspends;
   bool orders, owners, many;
 };
 
@@ -29,6 +30,7 @@ class RandomRun {
   void run(int64_t ms);
   void finish();
   uint64_t grants() const { return grants_; }
+  uint64_t trace() const { return world_.trace.value(); }
   std::string story() const { return swarm_.to_text(); }
 
  private:
@@ -36,7 +38,7 @@ class RandomRun {
     size_t process;
     Wanted *wanted;
     std::vector<std::string> keys;
-    const liblock::RedisOwner *owner;
+    const liblock::RemoteOwner *owner;
   };
   struct Foreign {
     std::string key, value;
@@ -51,8 +53,9 @@ class RandomRun {
   void acquire();
   void foreign_acts();
   void befall();
+  void befall_link(Host &host, Nanos time);
   void granted(size_t process, Wanted &wanted, const std::vector<std::string> &keys,
-               const liblock::RedisOwner *owner);
+               const liblock::RemoteOwner *owner);
   bool believes(const Hold &hold) const;
   std::vector<std::string> draw_keys();
   size_t alive() const;
@@ -61,11 +64,11 @@ class RandomRun {
   Swarm swarm_;
   Node &node_;
   std::vector<std::unique_ptr<Process>> processes_;
-  std::vector<std::shared_ptr<liblock::RedisOwner>> owners_;  // two for each process
+  std::vector<std::shared_ptr<liblock::RemoteOwner>> owners_;  // two for each process
   std::vector<Hold> holds_;
   std::vector<std::pair<size_t, Wanted *>> asked_;
   std::vector<Foreign> foreign_;
-  std::map<std::string, std::pair<uint64_t, const liblock::RedisOwner *>> largest_;  // token of each key
+  std::map<std::string, std::pair<uint64_t, const liblock::RemoteOwner *>> largest_;  // token of each key
   liblock_test::GuardedResource resource_;
   uint64_t grants_ = 0;
   std::string wrong_;  // the first thing that was

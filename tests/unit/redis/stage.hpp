@@ -1,176 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Instances of the Redis context on the hosts of a simulated world, as their engine drives them, with the ends of
-// everything they are asked written down.
+// A server and two processes with an instance of the Redis context each.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "redis/instance.hpp"
-#include "runtime/once.hpp"
-#include "sim/host.hpp"
-#include "sim/node.hpp"
-#include "sim/world.hpp"
-#include "support/unit.hpp"
+#include "sim/process.hpp"
 
 namespace unit {
 
-using liblock::AcquireParams;
-using liblock::Handle;
-using liblock::kMillisecond;
-using liblock::Nanos;
-using liblock::Status;
-using liblock_test::sim::Host;
-using liblock_test::sim::Node;
-using liblock_test::sim::World;
+using Wanted = WantedOf<liblock::AcquireRequest>;
 
-// A server's defaults: no lease is taken without renewal, and the safety net of a waiter is a second.
-inline AcquireParams waiting_ms(int64_t wait_ms, int64_t ttl_ms = 30'000, bool renew = true) {
-  AcquireParams params;
-  params.wait = liblock::nanos_from_ms(wait_ms);
-  params.ttl = liblock::nanos_from_ms(ttl_ms);
-  params.renew = renew;
-  params.retry.interval_ms = 1'000;
-  params.retry.jitter_ms = 100;
-  return params;
-}
-inline AcquireParams without_waiting(int64_t ttl_ms = 30'000, bool renew = true) {
-  return waiting_ms(0, ttl_ms, renew);
-}
-
-// One acquire. It stays until its process goes.
-class Wanted {
- public:
-  Wanted(liblock::Instance &instance, liblock::RedisOwner &owner, const std::vector<std::string> &keys,
-         AcquireParams how, std::shared_ptr<Host> host)
-      : params_(std::move(how)), host_(std::move(host)) {
-    params_.runtime = host_;
-    params_.on_lost = [](const liblock_completion *, void *self) { ++static_cast<Wanted *>(self)->losses; };
-    params_.on_lost_user_data = this;
-    const std::vector<liblock::Bytes> views(keys.begin(), keys.end());
-    request_ = std::make_unique<Request>(*this, instance, owner, views);
-    host_->run_on_loop(*request_);
-  }
-  bool ended() const { return ends_ != 0; }
-  bool is(Status status) const { return ends_ == 1 && request_->grant.status == status; }
-  const liblock::Grant &grant() const { return request_->grant; }
-  liblock::AcquireRequest &request() { return *request_; }
-  std::function<void(Wanted &)> on_end;
-  int losses = 0;
-
- private:
-  class Request final : public liblock::AcquireRequest {
-   public:
-    Request(Wanted &wanted, liblock::Instance &instance, liblock::RedisOwner &owner,
-            const std::vector<liblock::Bytes> &keys)
-        : AcquireRequest(instance, owner, keys, wanted.params_), wanted_(wanted) {}
-    void finished() override {
-      ++wanted_.ends_;
-      if (wanted_.on_end) wanted_.on_end(wanted_);
-    }
-
-   private:
-    Wanted &wanted_;
-  };
-  AcquireParams params_;
-  const std::shared_ptr<Host> host_;
-  std::unique_ptr<Request> request_;
-  int ends_ = 0;
-};
-
-// How a call ended that has a status and nothing else.
-struct Answered {
-  int times = 0;
-  Status status = Status::INTERNAL;
-  bool is(Status expected) const { return times == 1 && status == expected; }
-};
-
-class Process {
+class Process : public ProcessOf<liblock::Instance, liblock::AcquireRequest> {
  public:
   Process(World &world, const std::string &name, const Node &node, liblock::InstanceOptions options = {})
-      : world_(world), host_(world.add_host(name).shared()) {
-    options.connection.address.target.host = "sim";
-    options.connection.address.target.port = node.port();
-    host_->turn();  // its clock shows its time
-    instance_ =
-        std::make_shared<liblock::Instance>(host_, options, name, host_->clock(), world.random.next());
-    nobody_ = std::make_shared<liblock::RedisOwner>(this, name, 0, "", false);
-    instance_->unnamed = nobody_;
-  }
-  ~Process() { end(); }
-
-  Host &host() { return *host_; }
-  liblock::Instance &instance() { return *instance_; }
-  std::shared_ptr<liblock::RedisOwner> owner(const std::string &name) {
-    return std::make_shared<liblock::RedisOwner>(this, instance_->id, ++owners_, name, true);
-  }
-
-  Wanted &acquire(const std::vector<std::string> &keys, const AcquireParams &params,
-                  const std::shared_ptr<liblock::RedisOwner> &owner = nullptr) {
-    wanted_.push_back(
-        std::make_unique<Wanted>(*instance_, owner == nullptr ? *nobody_ : *owner, keys, params, host_));
-    return *wanted_.back();
-  }
-  // Waits in the world's time for the grant, which must come.
-  Wanted &take(const std::string &key, const AcquireParams &params = waiting_ms(10'000)) {
-    Wanted &wanted = acquire({key}, params);
-    EXPECT(world_.run_until([&] { return wanted.ended(); }, 20'000));
-    EXPECT(wanted.is(Status::OK));
-    return wanted;
-  }
-  void cancel(Wanted &wanted, Status status = Status::CANCELED) {
-    run_once(*host_, [this, &wanted, status] { instance_->waiting.end(wanted.request(), status); });
-  }
-  std::shared_ptr<Answered> release(Handle handle) {
-    return ask([this, handle](auto done) { instance_->release(handle, done); });
-  }
-  std::shared_ptr<Answered> extend(Handle handle, int64_t ttl_ms, bool renews = true, bool add = false) {
-    return extend_for(handle, liblock::nanos_from_ms(ttl_ms), renews, add);
-  }
-  std::shared_ptr<Answered> extend_for(Handle handle, Nanos ttl, bool renews, bool add) {
-    return ask([=, this](auto done) { instance_->extend(handle, ttl, renews, add, done); });
-  }
-  std::shared_ptr<Answered> update(Handle handle, const std::string &value) {
-    return ask([=, this](auto done) {
-      instance_->keeper.update(liblock::Instance::leases_of(*instance_->holds.find(handle)), value, done);
-    });
-  }
-  // What the lock says of itself here and now.
-  bool holds(Handle handle) const { return instance_->holds.view(handle).status == Status::OK; }
-  Status state_of(Handle handle) const { return instance_->holds.view(handle).status; }
-
-  // Ends it as a program that leaves main().
-  void end() {
-    if (instance_ == nullptr) return;
-    bool closed = instance_->is_closing;  // the test has done it
-    host_->mend_if_alive();
-    if (!closed) run_once(*host_, [&] { instance_->close(host_->is_killed(), [&] { closed = true; }); });
-    EXPECT(world_.run_until([&] { return closed; }, 10'000));
-    world_.run_ms(1);
-    instance_.reset();
-    wanted_.clear();
-  }
-
- private:
-  template <typename Body>
-  std::shared_ptr<Answered> ask(Body body) {
-    auto answered = std::make_shared<Answered>();
-    run_once(*host_, [answered, body] {
-      body([answered](Status status, const std::string &) {
-        ++answered->times;
-        answered->status = status;
-      });
-    });
-    return answered;
-  }
-
-  World &world_;
-  const std::shared_ptr<Host> host_;
-  std::shared_ptr<liblock::RedisOwner> nobody_;
-  uint64_t owners_ = 0;
-  std::vector<std::unique_ptr<Wanted>> wanted_;
-  std::shared_ptr<liblock::Instance> instance_;
+      : ProcessOf(world, name, [&](const std::shared_ptr<Host> &host, const std::string &id) {
+          options.connection.address.target.host = "sim";
+          options.connection.address.target.port = node.port();
+          return std::make_shared<liblock::Instance>(host, options, id, host->clock(), world.random.next());
+        }) {}
 };
 
 // One server and two processes, which most tests need.

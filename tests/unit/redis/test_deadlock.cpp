@@ -21,7 +21,7 @@ struct Pair {
     EXPECT(own_x.is(Status::OK) && own_y.is(Status::OK));
   }
   Stage s;
-  std::shared_ptr<liblock::RedisOwner> a = s.a.owner("a"), b = s.b.owner("b");
+  std::shared_ptr<liblock::RemoteOwner> a = s.a.owner("a"), b = s.b.owner("b");
   Wanted &own_x = s.a.acquire({"x"}, without_waiting(), a);
   Wanted &own_y = s.b.acquire({"y"}, without_waiting(), b);
 };
@@ -142,7 +142,7 @@ UNIT_TEST(a_message_about_a_deadlock_that_was_lost_is_made_up_for) {
 
 UNIT_TEST(a_chain_longer_than_the_bound_ends_the_search_and_not_the_server) {
   Stage s;
-  std::vector<std::shared_ptr<liblock::RedisOwner>> owners;
+  std::vector<std::shared_ptr<liblock::RemoteOwner>> owners;
   std::vector<Wanted *> waiting;
   constexpr int kLength = 80;
   for (int i = 0; i < kLength; ++i) {

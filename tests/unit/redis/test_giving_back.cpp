@@ -8,7 +8,7 @@ using namespace unit;
 namespace {
 
 struct GivingBack : Stage {
-  std::shared_ptr<liblock::RedisOwner> me = a.owner("me");
+  std::shared_ptr<liblock::RemoteOwner> me = a.owner("me");
 
   Handle mine(const std::vector<std::string> &keys, int64_t ttl_ms, bool extends = false,
               bool renews = false) {

@@ -22,5 +22,18 @@ UNIT_TEST(nobody_ever_shares_a_key_and_everything_ends_whatever_befalls_them) {
   EXPECT(grants > 20 * count);
 }
 
+UNIT_TEST(a_seed_is_the_same_life_each_time) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    uint64_t traces[2];
+    for (uint64_t &trace : traces) {
+      RandomRun life(seed);
+      life.run(3'000);
+      trace = life.trace();
+    }
+    EXPECT(traces[0] == traces[1]);
+  }
+}
+
 UNIT_MAIN("random lives",
-          cmocka_unit_test(nobody_ever_shares_a_key_and_everything_ends_whatever_befalls_them))
+          cmocka_unit_test(nobody_ever_shares_a_key_and_everything_ends_whatever_befalls_them),
+          cmocka_unit_test(a_seed_is_the_same_life_each_time))

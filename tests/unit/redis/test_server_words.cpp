@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The small pure parts: error texts, names and records on the server, its clock, commands as bytes.
 #include "redis/command.hpp"
-#include "redis/keyspace.hpp"
 #include "redis/server_clock.hpp"
 #include "redis/server_error.hpp"
+#include "remote/keyspace.hpp"
 #include "support/unit.hpp"
 
 using namespace liblock;

@@ -16,15 +16,23 @@ Node::Node(World &world, const std::string &name, uint16_t port)
     return publish(channel, message);
   };
   server_.on_numsub = [this](std::string_view channel) {
-    return static_cast<int>(std::count_if(wires_.begin(), wires_.end(), [&](const auto &wire) {
-      return wire->channels.count(std::string(channel)) != 0;
-    }));
+    return static_cast<int>(std::count_if(
+        wires_.begin(), wires_.end(), [&](const auto &wire) { return wire->channels.contains(channel); }));
   };
 }
 
-void Node::look_at_clock() { clock_us_ = offset_us_ + world_.now() / 1'000; }
+int64_t Node::clock_us() const {
+  const Nanos since = world_.now() - rate_since_;
+  return offset_us_ + world_.now() / 1'000 + since / 1'000'000 * ppm_ / 1'000;
+}
 
-Reply Node::ask(const std::vector<std::string> &words) {
+void Node::set_rate(int64_t ppm) {
+  offset_us_ = clock_us() - world_.now() / 1'000;
+  rate_since_ = world_.now();
+  ppm_ = ppm;
+}
+
+Reply Node::ask(const lua_shim::Args &words) {
   look_at_clock();
   return server_.command(words);
 }
@@ -37,11 +45,12 @@ uint64_t Node::count(const std::string &command) const {
 int Node::publish(std::string_view channel, std::string_view message) {
   int receivers = 0;
   for (const auto &wire : wires_) {
-    if (wire->channels.count(std::string(channel)) == 0) continue;
+    if (!wire->channels.contains(channel)) continue;
     ++receivers;
     wire->reply(
         encode(Reply::array({Reply::string("message"), Reply::string(channel), Reply::string(message)})));
   }
+  messages += static_cast<uint64_t>(receivers);
   return receivers;
 }
 
@@ -69,7 +78,9 @@ Reply Node::answer(Wire &wire, const Words &words) {
     wire.hold_answers(world_.now() + std::stoll(words.at(2)) * kMillisecond);
   if (name == "ping" && !wire.channels.empty())
     return Reply::array({Reply::string("pong"), Reply::string("")});
-  return server_.command(words);
+  Reply reply = server_.command(words);
+  if (on_answer) on_answer(words, reply);
+  return reply;
 }
 
 void Node::forget(Wire &wire) {
@@ -77,14 +88,37 @@ void Node::forget(Wire &wire) {
 }
 
 void Node::stop(Data data) {
-  up_ = false;
+  up_ = frozen_ = false;  // whoever starts again is not who was frozen
   kept_back_.clear();
   for (const auto &wire : std::exchange(wires_, {})) wire->end_by_node("it closed the connection");
-  if (data == Data::Kept) {
-    server_.restart();
-  } else {
-    server_.wipe();
-  }
+  if (data == Data::Lost || (data == Data::RolledBack && snapshot_ == nullptr)) return server_.wipe();
+  server_.restart();
+  if (data == Data::RolledBack) server_.load(snapshot_);
+}
+
+void Node::take_snapshots_every(Nanos time) {
+  const uint64_t series = ++snapshot_series_;
+  take_snapshot();
+  world_.after(time, [this, time, series] {
+    if (series == snapshot_series_) take_snapshots_every(time);
+  });
+}
+
+void Node::become_another(const Node *data_of) {
+  stop(Data::Lost);
+  snapshot_ = nullptr;
+  if (data_of != nullptr) server_.load(data_of->server_.save());
+  start();
+}
+
+std::string Node::evict_any() {
+  const Reply all = ask({"SCAN", "0", "COUNT", "1000000"});
+  const auto &keys = all.items.at(1).items;
+  if (keys.empty()) return {};
+  std::string key =
+      keys[static_cast<size_t>(world_.random.up_to(static_cast<int64_t>(keys.size()) - 1))].text;
+  ask({"DEL", key});
+  return key;
 }
 
 void Node::end_connections(bool subscribers) {

@@ -3,6 +3,7 @@
 // counts the commands that it is sent.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "lua_shim/server.hpp"
 #include "resp.hpp"
 #include "wire.hpp"
+#include "world.hpp"
 
 namespace liblock_test::sim {
 
@@ -20,25 +22,47 @@ class Node {
 
   uint16_t port() const { return port_; }
   // Its data, looked at without a network, at this moment.
-  lua_shim::Reply ask(const std::vector<std::string> &words);
+  lua_shim::Reply ask(const lua_shim::Args &words);
   // What it was sent so far, by command in lower case; scripts by EVALSHA and EVAL.
   uint64_t count(const std::string &command) const;
   uint64_t script_calls() const { return count("evalsha") + count("eval"); }
+  // Sees each command that came over the network, and what is answered to it.
+  std::function<void(const Words &words, const lua_shim::Reply &reply)> on_answer;
+  // Messages that somebody received.
+  uint64_t messages = 0;
 
   bool is_up() const { return up_; }
-  enum class Data { Kept, Lost };
-  // Ends all connections and refuses new ones, until it starts again.
+  // RolledBack: as it was at the last snapshot, or empty where there was none.
+  enum class Data { Kept, Lost, RolledBack };
+  // Ends all connections and refuses new ones, until it starts again, with another run id and without scripts.
   void stop(Data data);
   void start() { up_ = true; }
+  void take_snapshot() { snapshot_ = server_.save(); }
+  // From now on, also while it is down or frozen: the data of that moment.
+  void take_snapshots_every(Nanos time);
+  // Another server answers at its address, with this one's data, or none: nullptr.
+  void become_another(const Node *data_of);
+
   // Ends those that subscribe, or all others.
   void end_connections(bool subscribers);
   // Requests arrive and are not looked at until it goes on, whoever has given up meanwhile.
   void freeze() { frozen_ = true; }
   void thaw();
+  bool is_frozen() const { return frozen_; }
   // What it carries out from now on is not answered, on the connections that there are now.
   void lose_answers();
-  // Its wall clock.
+
+  // Its wall clock, by which keys expire: steps of either sign, and true time * (1 + ppm / 1,000,000).
   void step_clock_ms(int64_t ms) { offset_us_ += ms * 1'000; }
+  void set_rate(int64_t ppm);
+  int64_t clock_us() const;
+
+  void flush_data() { ask({"FLUSHALL"}); }
+  void flush_scripts() { ask({"SCRIPT", "FLUSH"}); }
+  // A key goes without a word to anybody; drawn from all, or nothing where there is none. Says which.
+  std::string evict_any();
+  // A replica refuses writes. Its data is what it had; a real one would soon have its master's.
+  void set_replica(bool is) { server_.read_only = is; }
 
   lua_shim::Server &server() { return server_; }
 
@@ -49,17 +73,21 @@ class Node {
   void serve(Wire &wire, std::string &bytes);
   lua_shim::Reply answer(Wire &wire, const Words &words);
   int publish(std::string_view channel, std::string_view message);
-  void look_at_clock();
+  void look_at_clock() { clock_us_ = clock_us(); }
 
   World &world_;
   const uint16_t port_;
   int64_t offset_us_ = 1'700'000'000'000'000;
-  int64_t clock_us_ = 0;
+  Nanos rate_since_ = 0;
+  int64_t ppm_ = 0;
+  int64_t clock_us_ = 0;  // of the command that runs
   lua_shim::Server server_;
+  lua_shim::Server::Snapshot snapshot_;
+  uint64_t snapshot_series_ = 0;
   bool up_ = true;
   bool frozen_ = false;
   std::vector<std::shared_ptr<Wire>> wires_;
-  std::map<std::string, uint64_t> counts_;
+  std::map<std::string, uint64_t, std::less<>> counts_;
   std::vector<std::pair<std::shared_ptr<Wire>, Words>> kept_back_;  // while frozen
 };
 

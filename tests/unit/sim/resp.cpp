@@ -21,40 +21,64 @@ bool take_count(const std::string &bytes, size_t &at, char mark, size_t &count) 
   return true;
 }
 
+void append_line(std::string &text, char mark, int64_t number) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+  text += mark;
+  text.append(digits, end);
+  text += "\r\n";
+}
+
+void append(std::string &text, const lua_shim::Reply &reply) {
+  using Kind = lua_shim::Reply::Kind;
+  switch (reply.kind) {
+    case Kind::Nil:
+      text += "$-1\r\n";
+      return;
+    case Kind::Integer:
+      return append_line(text, ':', reply.integer);
+    case Kind::String:
+      append_line(text, '$', static_cast<int64_t>(reply.text.size()));
+      break;
+    case Kind::Status:
+      text += '+';
+      break;
+    case Kind::Error:
+      text += '-';
+      break;
+    case Kind::Array:
+      append_line(text, '*', static_cast<int64_t>(reply.items.size()));
+      for (const lua_shim::Reply &item : reply.items) append(text, item);
+      return;
+  }
+  text += reply.text;
+  text += "\r\n";
+}
+
 }  // namespace
 
 std::optional<Words> take_request(std::string &bytes) {
   size_t at = 0, count = 0;
   if (!take_count(bytes, at, '*', count)) return std::nullopt;
   Words words;
+  words.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     size_t size = 0;
     if (!take_count(bytes, at, '$', size) || bytes.size() < at + size + 2) return std::nullopt;
-    words.push_back(bytes.substr(at, size));
+    words.emplace_back(bytes, at, size);
     at += size + 2;
   }
-  bytes.erase(0, at);
+  if (at == bytes.size()) {
+    bytes.clear();
+  } else {
+    bytes.erase(0, at);
+  }
   return words;
 }
 
 std::string encode(const lua_shim::Reply &reply) {
-  using Kind = lua_shim::Reply::Kind;
-  switch (reply.kind) {
-    case Kind::Nil:
-      return "$-1\r\n";
-    case Kind::Integer:
-      return ":" + std::to_string(reply.integer) + "\r\n";
-    case Kind::String:
-      return "$" + std::to_string(reply.text.size()) + "\r\n" + reply.text + "\r\n";
-    case Kind::Status:
-      return "+" + reply.text + "\r\n";
-    case Kind::Error:
-      return "-" + reply.text + "\r\n";
-    case Kind::Array:
-      break;
-  }
-  std::string text = "*" + std::to_string(reply.items.size()) + "\r\n";
-  for (const lua_shim::Reply &item : reply.items) text += encode(item);
+  std::string text;
+  append(text, reply);
   return text;
 }
 

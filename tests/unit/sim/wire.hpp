@@ -9,61 +9,72 @@
 #include <set>
 #include <string>
 
+#include "link.hpp"
 #include "runtime/byte_stream.hpp"
-#include "world.hpp"
 
 namespace liblock_test::sim {
+
+class Node;
 
 class Wire final : public liblock::ByteStream, public std::enable_shared_from_this<Wire> {
  public:
   Wire(Host &host, Listener &listener) : host_(host), listener_(&listener) {}
 
   void open(const liblock::StreamTarget &target) override;
-  void request_fill() override { wants_fill_ = true; }
+  void request_fill() override;
   void close() override;
   int descriptor() const override { return -1; }
 
   // What the host has to say, and what has arrived for it while it was paused. False: nothing.
   bool turn();
-  bool is_closed() const { return listener_ == nullptr; }
   // Nothing is to be done for it by the host any more.
-  bool is_done() const { return is_closed() && held_[0].empty() && held_[1].empty(); }
-  // Both ends are told. delivers: what the host had written arrives nevertheless.
-  void break_off(bool delivers);
+  bool is_closed() const { return listener_ == nullptr; }
+  const Link *link() const { return link_; }
+  // Both ends are told. What the host had written arrives nevertheless, as far as it comes until then.
+  void break_off(Nanos requests_until);
+  void break_anyhow();  // all of it arrives, or nothing, or what comes until some moment
   // The host is gone; what it had written may arrive nevertheless.
   void orphan(bool delivers);
-  // The host can be reached again.
-  void resume();
+  // The first piece of what is under way should arrive now.
+  void due(Way way);
+  // Nothing arrives before.
+  void hold_up(Way way, Nanos until) { held_until_[index(way)] = until; }
 
   // The node's side.
-  void reply(const std::string &bytes);
+  void reply(std::string bytes);
   // What is answered from now on leaves no earlier than then.
-  void hold_answers(Nanos until) { last_[0] = std::max(last_[0], until); }
+  void hold_answers(Nanos until);
   void end_by_node(const std::string &why);
-  std::set<std::string> channels;
+  std::set<std::string, std::less<>> channels;
   bool answers_are_lost = false;  // from now on, on this connection
 
  private:
-  struct Arrival {
-    enum class Kind { Opened, Bytes, Ended } kind;
+  struct Parcel {
+    enum class Kind : uint8_t { Opened, Bytes, Ended } kind;
     std::string text;
   };
-  void send_pieces(const std::string &bytes, bool to_node);
-  void deliver(bool to_node, std::string piece);
-  void arrive(Arrival arrival);
-  Nanos next_arrival(bool to_node);
+  static size_t index(Way way) { return static_cast<size_t>(way); }
+  void try_to_open(Node *node);
+  bool is_held(Way way) const;
+  void send(Way way, Parcel parcel);
+  void send_bytes(Way way, std::string bytes);
+  void arrive_at_host(Parcel parcel);
+  void arrive_at_node(Parcel parcel);
+  Nanos next_arrival(Way way);
 
   Host &host_;
-  Listener *listener_;  // nullptr: the host has closed it
-  Node *node_ = nullptr;
+  Listener *listener_;    // nullptr: the host has closed it
+  Link *link_ = nullptr;  // nullptr: nobody is there
+  Node *node_ = nullptr;  // that has accepted it
   bool wants_fill_ = false;
-  bool drops_requests_ = false;
   bool orphaned_ = false;
   bool node_ended_ = false;
-  std::string requests_;             // at the node, not whole yet
-  std::deque<Arrival> arrived_;      // at the host, not told yet
-  std::deque<std::string> held_[2];  // by a cut: to the host, to the node
-  Nanos last_[2] = {0, 0};           // arrival to the host, to the node
+  Nanos requests_until_ = liblock::kNever;  // what comes later to the node is lost
+  std::string requests_;                    // at the node, not whole yet
+  std::deque<Parcel> arrived_;              // at the host, not told yet
+  std::deque<Parcel> under_way_[2];         // each has one event, or one entry of those that a cut holds
+  Nanos last_[2] = {0, 0};                  // arrival
+  Nanos held_until_[2] = {0, 0};
 };
 
 }  // namespace liblock_test::sim

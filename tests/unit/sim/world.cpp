@@ -10,13 +10,9 @@
 
 namespace liblock_test::sim {
 
-World::World(uint64_t seed) : random(seed) {}
+World::World(uint64_t seed) : random(seed), kernel_random_(seed) {}
 
 World::~World() = default;
-
-void World::at(Nanos when, std::function<void()> what) {
-  events_.emplace(std::pair(std::max(when, now_), events_made_++), std::move(what));
-}
 
 Host &World::add_host(const std::string &name) {
   hosts_.push_back(std::make_shared<Host>(*this, name));
@@ -26,32 +22,43 @@ Host &World::add_host(const std::string &name) {
 Node &World::add_node(const std::string &name) {
   const auto port = static_cast<uint16_t>(nodes_.size() + 1);
   nodes_.push_back(std::make_unique<Node>(*this, name, port));
+  by_port_.push_back(nodes_.back().get());
   return *nodes_.back();
 }
 
 Node *World::node_at(uint16_t port) {
-  return port >= 1 && port <= nodes_.size() ? nodes_[port - 1].get() : nullptr;
+  return port >= 1 && port <= by_port_.size() ? by_port_[port - 1] : nullptr;
 }
 
+void World::redirect(const Node &from, Node &to) { by_port_[from.port() - 1] = &to; }
+
+Link &World::link(Host &host, const Node &node) { return host.link_to(node); }
+
 void World::turn_hosts() {
-  for (const auto &host : hosts_) host->turn();
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    if (hosts_[i]->has_to_turn()) hosts_[i]->turn();
+  }
 }
 
 Nanos World::next_wake() const {
-  Nanos next = events_.empty() ? liblock::kNever : events_.begin()->first.first;
+  Nanos next = happenings_.earliest();
   for (const auto &host : hosts_) next = std::min(next, host->next_wake());
   return next;
+}
+
+void World::move_to(Nanos time) {
+  if (time <= now_) return;
+  now_ = time;
+  for (const auto &host : hosts_) host->show_time();
 }
 
 bool World::step(Nanos until) {
   turn_hosts();
   const Nanos next = next_wake();
   if (next > until) return false;
-  now_ = std::max(now_, next);
-  if (!events_.empty() && events_.begin()->first.first <= now_) {
-    const auto event = events_.extract(events_.begin());
-    event.mapped()();
-  }
+  move_to(next);
+  trace.add(static_cast<uint64_t>(now_));
+  if (happenings_.earliest() <= now_) happenings_.run_first();
   turn_hosts();
   return true;
 }
@@ -59,7 +66,7 @@ bool World::step(Nanos until) {
 void World::run_for(Nanos time) {
   const Nanos until = now_ + time;
   while (step(until)) {}
-  now_ = until;
+  move_to(until);
   turn_hosts();
 }
 
@@ -68,7 +75,7 @@ bool World::run_until(const std::function<bool()> &holds, int64_t ms_max) {
   turn_hosts();
   while (!holds()) {
     if (step(until)) continue;
-    now_ = until;
+    move_to(until);
     turn_hosts();
     return holds();
   }

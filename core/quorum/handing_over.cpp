@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// See handing_over.hpp.
+#include "quorum/handing_over.hpp"
+
+#include <algorithm>
+
+#include "quorum/instance.hpp"
+#include "quorum/node_list.hpp"
+#include "quorum/reading.hpp"
+#include "remote/handing_over.hpp"
+
+namespace liblock::quorum {
+
+namespace {
+
+constexpr Bytes kExported = "llq1|";
+
+bool read_head(const Instance &instance, Bytes &rest, GrantLease &lease) {
+  if (rest.substr(0, kExported.size()) != kExported) return false;
+  rest.remove_prefix(kExported.size());
+  Bytes votes, names;
+  int64_t number = 0;
+  if (!next_field(rest, votes) || !next_field(rest, names) || !read_integer(votes, number) ||
+      number < LIBLOCK_VOTES_ALL || number > static_cast<int64_t>(kNodesMax))
+    return false;
+  lease.votes = static_cast<int32_t>(number);
+  if (names.empty()) return true;
+  std::vector<std::string> ids;
+  for (const Bytes id : split_servers(names)) ids.emplace_back(id);
+  return instance.membership.find(ids, lease.subset);
+}
+
+// What the records have beside that, of all keys alike. False: they are not all of this lock.
+bool complete(const KeysRead &read, GrantLease &lease) {
+  for (const KeyVotes &key : read.keys) {
+    if (key.verdict() != KeyVotes::Verdict::Held || key.record().id != lease.id) return false;
+  }
+  const KeyVotes &first = read.keys.front();
+  lease.value = first.record().value;
+  lease.version = first.record().version;
+  lease.ticket_us = first.record().ticket_us;
+  lease.votes_shown = first.record().votes;
+  lease.metadata = first.packed_metadata();
+  // Nobody who changed it before may be ahead.
+  for (const KeyVotes &key : read.keys) lease.version = std::max(lease.version, key.record().version);
+  return true;
+}
+
+}  // namespace
+
+Status export_held(Instance &instance, Ask &ask) {
+  return export_lock(instance, ask, [&instance](const Lease &remote) {
+    const auto &lease = static_cast<const GrantLease &>(remote);
+    std::string names;
+    for (const auto &node : instance.nodes()) {
+      const bool is_of = lease.subset != kEveryNode && (lease.subset & node->bit()) != 0;
+      if (is_of) names += (names.empty() ? "" : ",") + node->id;
+    }
+    return std::string(kExported) + std::to_string(lease.votes) + "|" + names + "|";
+  });
+}
+
+void adopt_exported(Instance &instance, Ask &ask, AskDone done) {
+  const auto lease = std::make_shared<GrantLease>(instance.keeper);
+  Bytes rest = ask.text;
+  if (!read_head(instance, rest, *lease) || !read_exported(rest, instance.keyspace, *lease))
+    return done(Status::INVALID_ARGUMENT,
+                "this is no lock that liblock_export gave from a context of this quorum with this prefix");
+  const auto owner =
+      std::static_pointer_cast<RemoteOwner>(ask.owner != nullptr ? ask.owner : instance.unnamed.lock());
+  lease->owner = escape_field(owner->id());
+  // As if it had been granted here: whoever enters it again compares the nodes.
+  lease->granted_over = instance.membership.rule(lease->subset, lease->votes).nodes();
+  for (const auto &node : instance.nodes()) lease->asked |= node->bit();
+  std::vector<std::string> lock_keys;
+  for (const Lease::Key &key : lease->keys) lock_keys.push_back(key.lock_key);
+  if (lock_keys.size() > kKeysPerLook)
+    return done(Status::UNSUPPORTED, "a lock on more than 64 keys cannot be adopted over a quorum");
+  ReadHow how;
+  how.needs_value = true;
+  how.rule = instance.membership.rule(lease->subset, lease->votes);
+  read_keys(instance, std::move(lock_keys), how, [&instance, &ask, lease, done](const KeysRead &read) {
+    if (read.status != Status::OK) return done(read.status, read.why);
+    if (!complete(read, *lease)) return done(Status::LOST, "");
+    adopt_lock(instance, ask, lease, done);
+  });
+}
+
+}  // namespace liblock::quorum

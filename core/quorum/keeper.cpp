@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: MIT
+// See keeper.hpp. The end of a lease is counted from before its round was sent.
+#include "quorum/keeper.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/mutant.hpp"
+#include "quorum/instance.hpp"
+#include "quorum/node_record.hpp"
+
+namespace liblock::quorum {
+
+namespace {
+
+constexpr size_t kBatch = 16;  // keys in one round
+constexpr Nanos kCollect = 20 * kMillisecond;
+constexpr Nanos kShortest = 20 * kMillisecond;
+
+GrantRef shared(Lease &lease) { return std::static_pointer_cast<GrantLease>(lease.self.lock()); }
+
+}  // namespace
+
+// One call to each node about some leases, alike in what is said once.
+class Keeper::Round final : public FanOut {
+ public:
+  enum class How : uint8_t { Renew, Set };
+  struct Item {
+    GrantRef lease;
+    Nanos ttl;
+    uint32_t sequence;
+    std::vector<std::string> keys;
+    QuorumRule rule = {};
+    NodeSet open = 0, ours = 0, gone = 0;
+    NodeSet silent = 0;    // of ours
+    bool is_over = false;  // the round has counted for it, or cannot any more
+  };
+  Round(Keeper &keeper, How how, AskDone done)
+      : FanOut(keeper.instance_), keeper_(keeper), how_(how), done_(std::move(done)) {}
+
+  void add(const GrantRef &lease, Nanos ttl) {
+    if (how_ == How::Set) ++lease->change;
+    items_.push_back({lease, ttl, lease->change, lease->held_keys(), {}});
+    if (items_.back().keys.empty())  // not begun yet: none of its keys is in a handle
+      for (const Lease::Key &key : lease->keys) items_.back().keys.push_back(key.lock_key);
+  }
+  void begin() {
+    asked_at_ = instance_.clock.now();
+    NodeSet nodes = 0;
+    for (Item &item : items_) {
+      // On a node that this reaches late, it ends as much later.
+      Nanos &may_end_at = item.lease->may_end_at;
+      const Nanos ends = asked_at_ + item.ttl + 4 * instance_.options.nodes.front().command_timeout;
+      may_end_at = may_end_at == kNever ? ends : std::max(may_end_at, ends);
+      item.rule = instance_.membership.rule(item.lease->subset, item.lease->votes);
+      item.open = instance_.membership.ready() & item.rule.nodes();
+      item.lease->asked |= item.open;
+      ++item.lease->changes_open;
+      if (how_ == How::Set)
+        item.lease->sets.emplace_back(item.sequence, asked_at_ + Lease::trusted(item.ttl));
+      nodes |= item.open;
+    }
+    open_calls_ = nodes;
+    if (nodes == 0) return end();
+    ask_all(nodes);
+  }
+
+ private:
+  static constexpr size_t kFields = 4;  // of each key in an answer
+
+  void encode(Call &call) override {
+    Nanos allowance = 2 * call.node.options.command_timeout;
+    const bool is_wanted = std::any_of(items_.begin(), items_.end(), [](const Item &item) {
+      return item.lease->state.load() == Lease::State::Held;
+    });
+    call.not_after_us = is_wanted ? call.node.not_after(call.sent_at, allowance) : 1;
+    call.begin_again(scripts::extend);
+    call.put_node_key();
+    for (const Item &item : items_) {
+      for (const std::string &key : item.keys) call.put_key(key);
+    }
+    call.argument(call.node.who());
+    call.argument(call.node.boot());
+    call.argument(call.not_after_us);
+    call.argument(how_ == How::Renew ? Bytes("renew") : Bytes("set"));
+    for (const Item &item : items_) {
+      for (size_t i = 0; i < item.keys.size(); ++i) put(call, item);
+    }
+  }
+  void put(Call &call, const Item &item) const {
+    const GrantLease &lease = *item.lease;
+    call.argument(lease.id);
+    call.argument(change_text(item.sequence));
+    call.argument(std::max<int64_t>(1, item.ttl / kMillisecond));
+    call.argument(static_cast<int64_t>(lease.token));
+    call.argument(static_cast<int64_t>(lease.version));
+    call.argument(lease.owner);
+    call.argument(instance_.id);
+    call.argument(lease.first_ttl / kMillisecond);
+    call.argument(lease.ticket_us);
+    call.argument(lease.value);
+    call.argument(lease.metadata);
+    call.argument(int64_t{lease.votes_shown});
+  }
+  bool fits(const Reply &reply) const override {
+    const Bytes what = reply.at(0).text;
+    if (what == "LATE") return reply.has_integers(1, 1);
+    if (what == "TTL") return reply.has_integers(1, 2);
+    size_t keys = 0;
+    for (const Item &item : items_) keys += item.keys.size();
+    return what == "OK" && reply.has_integers(1, 2) && reply.elements.size() == 3 + keys * kFields;
+  }
+  ReplyLimits limits() const override {
+    size_t keys = kBatch;
+    for (const Item &item : items_) keys += item.keys.size();
+    return {keys * 5 * 1'024, keys * kFields + 64, 4};
+  }
+
+  void answered(Call &call, const Reply &reply) override {
+    const bool is_ok = reply.at(0).text == "OK";
+    if (reply.at(0).text == "TTL") {
+      is_too_long_ = true;
+      why_ = "ttl_ms is longer than the quorum's max_ttl_ms, " + std::to_string(reply.at(2).integer);
+    } else if (!is_ok) {
+      why_ = "it came too late";
+    }
+    size_t at = 3;
+    for (Item &item : items_) {
+      item.open &= ~call.node.bit();
+      bool is_ours = is_ok, is_gone = false;
+      for (size_t i = 0; i < item.keys.size() && is_ok; ++i, at += kFields) {
+        const int64_t code = reply.at(at).integer;
+        is_ours = is_ours && code > 0;
+        is_gone = is_gone || code <= 0;
+        if (code == 2) ++instance_.counts_quorum.written_anew;
+        // It was given back while this was sent once more.
+        if (code == 2 && item.lease->place != SIZE_MAX && is_given_back(*item.lease, item.keys[i]))
+          instance_.cleaner.undo(call.node, {item.keys[i]}, item.lease->id, 0, 0, asked_at_ + item.ttl * 2);
+        if (reply.at(at + 2).integer > static_cast<int64_t>(item.lease->version))
+          take_value(*item.lease, reply, at);
+      }
+      if (is_ours) item.ours |= call.node.bit();
+      if (is_ours && reply.at(2).integer == 0) item.silent |= call.node.bit();
+      if (is_gone) item.gone |= call.node.bit();
+      is_ours ? item.lease->held_by |= call.node.bit() : item.lease->held_by &= ~call.node.bit();
+      count(item);
+    }
+    call_done(call);
+  }
+  static bool is_given_back(const GrantLease &lease, const std::string &lock_key) {
+    return std::any_of(lease.keys.begin(), lease.keys.end(),
+                       [&](const Lease::Key &key) { return key.lock_key == lock_key && key.handles == 0; });
+  }
+  // Somebody who knew it has changed it meanwhile.
+  void take_value(GrantLease &lease, const Reply &reply, size_t at) {
+    lease.version = static_cast<uint64_t>(reply.at(at + 2).integer);
+    lease.value = reply.at(at + 3).text;
+  }
+  void failed(Call &call, const Failure &failure) override {
+    why_ = failure.text;
+    for (Item &item : items_) {
+      item.open &= ~call.node.bit();
+      if (failure.sent) {
+        in_doubt_ = true;
+        int64_t &doubt = item.lease->doubt_until_us[call.node.index];
+        doubt = std::max(doubt, call.not_after_us);
+      }
+      item.lease->held_by &= ~call.node.bit();
+      count(item);
+    }
+    call_done(call);
+  }
+
+  // A quorum has it, in time: that is what moves its end. A vote that does not count for a new lock counts here, since
+  // the lock was nobody else's when it was given.
+  void count(Item &item) {
+    if (item.is_over) return;
+    GrantLease &lease = *item.lease;
+    const bool is_late = !LIBLOCK_MUTANT(late_renewal) && lease.is_over(instance_.clock.now());
+    const bool is_enough =
+        LIBLOCK_MUTANT(renewal_by_fewer) ? item.ours != 0 : item.rule.is_reached(item.ours);
+    if (!is_late && is_enough) {
+      item.is_over = true;
+      if (!item.rule.is_reached(item.ours & ~item.silent)) ++instance_.counts_quorum.kept_by_silent;
+      const Nanos from = LIBLOCK_MUTANT(validity_from_reply) ? instance_.clock.now() : asked_at_;
+      keeper_.renewed(item.lease, item.ttl, from, item.sequence, how_ == How::Set);
+      return one_over(Status::OK);
+    }
+    const bool is_possible = item.rule.is_reached(item.ours | item.open);
+    if (!is_late && is_possible) return;
+    item.is_over = true;
+    // So many nodes have given it to others that no quorum can be left.
+    const bool is_taken = !item.rule.is_reached(item.rule.nodes() & ~item.gone);
+    if (is_late || is_taken) {
+      keeper_.lose(item.lease);
+      return one_over(Status::LOST);
+    }
+    keeper_.try_again(lease);
+    one_over(is_too_long_ ? Status::INVALID_ARGUMENT : in_doubt_ ? Status::IN_DOUBT : Status::NO_QUORUM);
+  }
+  void one_over(Status status) {
+    if (status == Status::LOST || worst_ == Status::OK) worst_ = status;
+    const bool all = std::all_of(items_.begin(), items_.end(), [](const Item &item) { return item.is_over; });
+    if (all && done_ != nullptr) std::exchange(done_, nullptr)(worst_, worst_ == Status::OK ? "" : why_);
+  }
+  void call_done(const Call &call) {
+    open_calls_ &= ~call.node.bit();
+    if (open_calls_ == 0) end();
+  }
+  void end() {
+    for (Item &item : items_) {
+      count(item);
+      if (--item.lease->changes_open == 0) item.lease->sets.clear();
+      if (item.lease->state.load() == Lease::State::Held && item.lease->place != SIZE_MAX)
+        keeper_.arm(*item.lease);
+    }
+  }
+
+  Keeper &keeper_;
+  const How how_;
+  AskDone done_;
+  std::vector<Item> items_;
+  NodeSet open_calls_ = 0;
+  Nanos asked_at_ = 0;
+  bool in_doubt_ = false, is_too_long_ = false;
+  Status worst_ = Status::OK;
+  std::string why_ = "no node can be reached";
+};
+
+std::string record_of(const GrantLease &lease, const std::string &instance) {
+  NodeRecord record;
+  record.id = lease.id;
+  record.sequence = change_text(lease.change);
+  record.token = lease.token;
+  record.owner = lease.owner;
+  record.instance = instance;
+  record.since_us = record.ticket_us = lease.ticket_us;
+  record.lease_ms = lease.first_ttl / kMillisecond;
+  record.version = lease.version;
+  record.votes = lease.votes_shown;
+  record.value = lease.value;
+  return text_of(record);
+}
+
+void Keeper::stop() {
+  for (const GrantRef &lease : leases_) instance_.runtime->cancel(*lease);
+  instance_.runtime->cancel(flush_);
+  leases_.clear();
+  due_.clear();
+}
+
+void Keeper::begin(const GrantRef &lease, Nanos sent_at) {
+  lease->self = lease;
+  lease->counts_from = sent_at;
+  if (lease->renews) set_renewal(*lease, sent_at, lease->first_ttl);
+  instance_.count(*lease, static_cast<int64_t>(lease->keys.size()));
+  leases_.push_back(lease);
+  lease->place = leases_.size() - 1;
+  arm(*lease);
+  instance_.listen();  // somebody may take it away
+  instance_.observers.held(*lease);
+}
+
+void Keeper::let_go(Lease &lease) {
+  instance_.count(lease, -lease.keys_counted);
+  if (lease.state.load() == Lease::State::Held) lease.state.store(Lease::State::Released);
+  instance_.runtime->cancel(lease);
+  if (lease.place >= leases_.size() || leases_[lease.place].get() != &lease) return;
+  const GrantRef kept = leases_[lease.place];
+  leases_[lease.place] = leases_.back();
+  leases_[lease.place]->place = lease.place;
+  leases_.pop_back();
+  lease.place = SIZE_MAX - 1;
+}
+
+void Keeper::lose(const LeaseRef &lease) {
+  if (lease->state.load() != Lease::State::Held) return;
+  lease->state.store(Lease::State::Lost);
+  const bool by_time = instance_.clock.now() >= lease->ends_at.load();
+  const bool was_begun = lease->place != SIZE_MAX;
+  let_go(*lease);
+  if (!was_begun) return;
+  ++(by_time ? instance_.counts.expired : instance_.counts.taken_away);
+  // What is left of it on nodes that were not heard of.
+  auto &grant = static_cast<GrantLease &>(*lease);
+  instance_.undo_lease(grant);
+  // Whoever took it away may have told them before what is told of it here.
+  if (!by_time) instance_.observers.released(grant, grant.held_keys());
+  instance_.tell_loss(*lease);
+}
+
+void Keeper::arm(Lease &lease) {
+  Nanos at = lease.ends_at.load();
+  if (lease.renews && !lease.is_collected && lease.changes_open == 0) at = std::min(at, lease.renew_at);
+  instance_.runtime->cancel(lease);
+  instance_.arm(lease, at);
+}
+
+void Keeper::on_timer(Lease &lease, Nanos) {
+  const GrantRef kept = shared(lease);
+  if (kept == nullptr || lease.state.load() != Lease::State::Held) return;
+  const Nanos now = instance_.clock.now();
+  if (now >= lease.ends_at.load()) return lose(kept);
+  const bool is_due = lease.renews && now >= lease.renew_at && lease.changes_open == 0 && !lease.is_collected;
+  if (is_due) {
+    lease.is_collected = true;
+    due_.push_back(kept);
+    const bool is_urgent = lease.ttl < 500 * kMillisecond;
+    instance_.runtime->arm(flush_, instance_.runtime->now() + (is_urgent ? 0 : kCollect));
+  }
+  arm(lease);
+}
+
+// What is due, in rounds of a few keys each.
+void Keeper::flush() {
+  instance_.runtime->cancel(flush_);
+  std::vector<GrantRef> due = std::exchange(due_, {});
+  std::shared_ptr<Round> round;
+  size_t keys = 0;
+  for (const GrantRef &lease : due) {
+    lease->is_collected = false;
+    if (lease->state.load() != Lease::State::Held || lease->changes_open != 0) continue;
+    if (round == nullptr) round = std::make_shared<Round>(*this, Round::How::Renew, nullptr);
+    round->add(lease, renewal_ttl(*lease));
+    ++instance_.counts.renewals;
+    keys += lease->keys.size();
+    if (keys < kBatch) continue;
+    std::exchange(round, nullptr)->begin();
+    keys = 0;
+  }
+  if (round != nullptr) round->begin();
+}
+
+Nanos Keeper::renewal_ttl(const Lease &lease) const {
+  if (lease.hold_until == kNever) return lease.ttl;
+  return std::min(lease.ttl, std::max(kShortest, lease.hold_until - instance_.clock.now()));
+}
+
+// When two thirds of it are left, a little earlier or later than others.
+void Keeper::set_renewal(Lease &lease, Nanos from, Nanos ttl) {
+  lease.renew_at = kNever;
+  if (lease.hold_until != kNever && from + ttl >= lease.hold_until) return;
+  lease.renew_at = from + ttl / 3 - instance_.random.up_to(ttl / 30);
+}
+
+void Keeper::try_again(GrantLease &lease) {
+  if (lease.state.load() != Lease::State::Held || lease.place == SIZE_MAX) return;
+  const Nanos pause = std::clamp<Nanos>(lease.ttl / 20, 10 * kMillisecond, 100 * kMillisecond);
+  if (lease.renews) lease.renew_at = instance_.clock.now() + pause;
+  arm(lease);
+}
+
+// A renewal never moves an end backwards; what was asked for by its holder does.
+void Keeper::renewed(const GrantRef &lease, Nanos ttl, Nanos asked_at, uint32_t change, bool sets) {
+  Nanos ends_at = asked_at + Lease::trusted(ttl);
+  for (const auto &[number, end] : lease->sets) {
+    if (number > change) ends_at = std::min(ends_at, end);
+  }
+  lease->ends_at.store(sets ? ends_at : std::max(lease->ends_at.load(), ends_at));
+  lease->counts_from = asked_at;
+  if (lease->renews) set_renewal(*lease, asked_at, ttl);
+  if (lease->place != SIZE_MAX) arm(*lease);
+  instance_.observers.held(*lease);
+}
+
+// What is too long is refused before anything has changed: nodes would refuse it, and it be lost here. As long as a
+// process holds it, in whatever pieces, is never too long.
+void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &asked, AskDone done) {
+  const Nanos now = instance_.clock.now();
+  const Nanos most = instance_.membership.max_ttl();
+  Extension extension = asked;
+  if (extension.renews && extension.ttl == kAutoTtl) extension.ttl = std::min(kAutoTtl, most);
+  const bool is_too_long = std::any_of(leases.begin(), leases.end(), [&](const LeaseRef &lease) {
+    const Nanos left = extension.add ? std::max<Nanos>(0, lease->ends_at.load() - now) : 0;
+    return extension.ttl > most || left > most - extension.ttl;
+  });
+  if (is_too_long) {
+    const std::string why =
+        "ttl_ms is longer than the quorum's max_ttl_ms, " + std::to_string(most / kMillisecond);
+    if (done != nullptr) done(Status::INVALID_ARGUMENT, why);
+    return;
+  }
+  const auto round = std::make_shared<Round>(*this, Round::How::Set, std::move(done));
+  for (const LeaseRef &ref : leases) {
+    const auto lease = std::static_pointer_cast<GrantLease>(ref);
+    const Nanos ends_at = lease->ends_at.load();
+    const Nanos ttl = extension.add ? extension.ttl + std::max<Nanos>(0, ends_at - now) : extension.ttl;
+    lease->renews = lease->renews || extension.renews;
+    if (!extension.add) lease->ttl = extension.ttl;
+    // What is shorter holds at once.
+    lease->ends_at.store(std::min(ends_at, now + Lease::trusted(ttl)));
+    round->add(lease, ttl);
+  }
+  round->begin();
+}
+
+void Keeper::commit(const GrantRef &lease, Nanos ttl, AskDone done) {
+  lease->first_ttl = ttl;
+  const auto round = std::make_shared<Round>(*this, Round::How::Set, std::move(done));
+  round->add(lease, ttl);
+  round->begin();
+}
+
+std::vector<LeaseRef> Keeper::find(const std::string &lock_key) const {
+  std::vector<LeaseRef> found;
+  for (const GrantRef &lease : leases_) {
+    const bool covers = std::any_of(lease->keys.begin(), lease->keys.end(), [&](const Lease::Key &key) {
+      return key.handles != 0 && key.lock_key == lock_key;
+    });
+    if (covers) found.push_back(lease);
+  }
+  return found;
+}
+
+}  // namespace liblock::quorum

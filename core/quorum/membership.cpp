@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// See membership.hpp.
+#include "quorum/membership.hpp"
+
+#include <algorithm>
+
+#include "base/mutant.hpp"
+#include "quorum/instance.hpp"
+
+namespace liblock::quorum {
+
+// Marks a server, or takes it from an older configuration to ours. Whatever it answers, it is asked anew what it is.
+class Membership::MarkCall final : public ServerCall {
+ public:
+  MarkCall(Node &node, const Configuration &configuration, const std::string &node_id) : node_(node) {
+    begin(scripts::mark);
+    key(kNodeKey);
+    argument(configuration.who(node_id));
+    argument(node.boot());
+    argument(configuration.to_text());
+    argument(configuration.max_ttl_ms);
+    argument(configuration.trusts_disk ? Bytes("1") : Bytes("0"));
+    argument(Bytes("join"));
+    // It may have been a node before, under an id that no node has any more.
+    if (!node.hello().who.empty()) argument(node.hello().who);
+  }
+  MarkCall(Node &node, const Configuration &configuration, const std::string &node_id,
+           const std::string &before)
+      : node_(node) {
+    begin(scripts::configure);
+    key(kNodeKey);
+    argument(before);
+    argument(configuration.who(node_id));
+    argument(node.boot());
+    argument(configuration.to_text());
+    argument(configuration.max_ttl_ms);
+  }
+  bool fits(const Reply &reply) const override { return reply.has_integers(1, 1); }
+  void answered(const Reply &) override { end(); }
+  void failed(const Failure &failure) override {
+    if (!failure.sent && failure.status != Status::CLOSED && failure.status != Status::CONNECT) {
+      Node &node = node_;
+      delete this;
+      return node.refuse(failure.status, failure.text);
+    }
+    delete this;
+  }
+
+ private:
+  void end() {
+    Node &node = node_;
+    delete this;
+    node.look_again();
+  }
+  Node &node_;
+};
+
+NodeSet Membership::ready() const {
+  NodeSet nodes = 0;
+  for (const auto &node : instance_.nodes()) {
+    if (node->is_ready()) nodes |= node->bit();
+  }
+  return nodes;
+}
+
+bool Membership::is_settled() const {
+  const auto &nodes = instance_.nodes();
+  return std::none_of(nodes.begin(), nodes.end(), [](const auto &node) { return node->is_on_its_way(); });
+}
+
+// One that has not said yet which it is, or is another one now, stands for whom its address means.
+bool Membership::stands_for(const Node &node, const Member &member) const {
+  return node.id == member.id ||
+         (configuration_.find_id(node.id) == nullptr && node.address == member.address);
+}
+
+Node *Membership::find_node(const Member &member) const {
+  for (const auto &node : instance_.nodes()) {
+    if (stands_for(*node, member)) return node.get();
+  }
+  return nullptr;
+}
+
+void Membership::heard(Node &node) {
+  const Hello &hello = node.hello();
+  node.set_waiting();
+  Configuration::Identity identity;
+  const bool is_marked = Configuration::parse_who(hello.who, identity);
+  // Ids are unique within a cluster only.
+  const bool may_be_ours = is_marked && (!known_ || identity.cluster == configuration_.cluster);
+  // An id that was removed is nobody's: its server is known by its address, and may be given another id.
+  const bool was_removed =
+      known_ && identity.epoch <= configuration_.epoch && configuration_.find_id(identity.node) == nullptr;
+  node.id = may_be_ours && !was_removed ? identity.node : std::string();
+  if (known_) refuse_copies();
+  if (!node.is_connected()) return;
+  const bool is_of_ours = known_ && is_marked && identity.cluster == configuration_.cluster;
+  if (is_of_ours && identity.epoch > configuration_.epoch) adopt(hello.configuration);
+  if (known_) {
+    place(node);
+  } else {
+    decide();
+  }
+  instance_.nodes_changed();
+}
+
+void Membership::changed(Node &) {
+  if (!known_) decide();
+  instance_.nodes_changed();
+}
+
+bool Membership::is_held_up() const {
+  const auto &nodes = instance_.nodes();
+  const auto is_in = [&](Node::State state) {
+    return std::any_of(nodes.begin(), nodes.end(), [&](const auto &n) { return n->state() == state; });
+  };
+  return !known_ && is_in(Node::State::Refused) && !is_in(Node::State::Connecting);
+}
+
+// The first configuration: the newest that any server has, once all have spoken that will.
+void Membership::decide() {
+  const auto &nodes = instance_.nodes();
+  const bool all_spoke = std::none_of(nodes.begin(), nodes.end(),
+                                      [](const auto &n) { return n->state() == Node::State::Connecting; });
+  if (!all_spoke) return;
+  const Configuration *newest = nullptr;
+  std::vector<std::string> addresses;
+  size_t answering = 0;
+  for (const auto &node : nodes) {
+    addresses.push_back(node->address);
+    if (node->state() != Node::State::Waiting) continue;
+    ++answering;
+    const Hello &hello = node->hello();
+    if (!hello.who.empty() && (newest == nullptr || hello.configuration.epoch > newest->epoch))
+      newest = &hello.configuration;
+  }
+  if (answering == 0) return;
+  const QuorumOptions &options = instance_.options;
+  if (newest != nullptr) return adopt(Configuration(*newest));
+  if (is_held_up()) return;
+  const uint32_t votes = votes_needed(options.votes, nodes.size());
+  adopt(Configuration::first(addresses, votes, options.max_ttl / kMillisecond,
+                             options.restart == QuorumOptions::Restart::TrustFsync));
+}
+
+void Membership::adopt(const Configuration &configuration) {
+  const bool is_new = !known_ || !(configuration_ == configuration);
+  configuration_ = configuration;
+  known_ = true;
+  if (is_new && configuration.epoch > 1)
+    instance_.events.emit_node(
+        LIBLOCK_EVENT_CONFIGURED, Status::OK,
+        "the quorum goes by the configuration of epoch " + std::to_string(configuration.epoch), {},
+        configuration.now.all.size());
+  if (is_new) instance_.observers.follow(configuration.observers);
+  forget_strangers();
+  refuse_copies();
+  add_missing_nodes();
+  for (const auto &node : instance_.nodes()) {
+    if (node->state() == Node::State::Waiting || node->state() == Node::State::Ready) place(*node);
+  }
+  instance_.nodes_changed();
+}
+
+// Nodes that the configuration names and nobody named here are reached as the others are.
+void Membership::add_missing_nodes() {
+  for (const Members *members : {&configuration_.now, &configuration_.next}) {
+    for (const Member &member : members->all) {
+      if (find_node(member) == nullptr) instance_.add_node(member.address);
+    }
+  }
+}
+
+// Nodes that were heard before it was known whose cluster it is.
+void Membership::forget_strangers() {
+  for (const auto &node : instance_.nodes()) {
+    Configuration::Identity identity;
+    const bool is_marked = Configuration::parse_who(node->hello().who, identity);
+    if (is_marked && identity.cluster != configuration_.cluster) node->id.clear();
+  }
+}
+
+// Whether no other server answers by the same id, or this is the one that the configuration means.
+bool Membership::is_one_of_its_kind(const Node &node) const {
+  const Member *member = node.id.empty() ? nullptr : configuration_.find_id(node.id);
+  if (member == nullptr || member->address == node.address) return true;
+  const auto &nodes = instance_.nodes();
+  return std::none_of(nodes.begin(), nodes.end(), [&](const auto &other) {
+    const bool is_meant = member->address == other->address || other->index < node.index;
+    return other.get() != &node && other->is_connected() && other->id == node.id && is_meant;
+  });
+}
+
+void Membership::refuse_copies() {
+  const auto &nodes = instance_.nodes();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    Node &node = *nodes[i];
+    if (!node.is_connected() || is_one_of_its_kind(node)) continue;
+    node.id.clear();
+    node.refuse(Status::INVALID_ARGUMENT,
+                "its data is a copy of another node's; FLUSHALL makes it a node of its own again");
+  }
+}
+
+void Membership::place(Node &node) {
+  const Hello &hello = node.hello();
+  if (hello.who.empty()) {
+    const Member *member = configuration_.find_address(node.address);
+    if (member == nullptr && node.candidacies != 0) return;
+    if (member == nullptr)
+      return node.refuse(
+          Status::INVALID_ARGUMENT,
+          "it is no node of the quorum's configuration; add it with liblock_quorum_set_nodes, or name it "
+          "as the configuration does");
+    return mark(node, member->id);
+  }
+  Configuration::Identity identity;
+  if (!Configuration::parse_who(hello.who, identity) || identity.cluster != configuration_.cluster)
+    return node.refuse(Status::INVALID_ARGUMENT, "it belongs to another quorum");
+  const bool is_removed = configuration_.find_id(identity.node) == nullptr;
+  const bool is_at_most_ours =
+      identity.epoch < configuration_.epoch || hello.who == configuration_.who(identity.node);
+  const Member *again = is_removed ? configuration_.find_address(node.address) : nullptr;
+  // It was a node, was removed, and is to be one again: it has missed what was granted meanwhile, as new ones have.
+  if (again != nullptr && is_at_most_ours) return mark(node, again->id);
+  if (identity.epoch < configuration_.epoch) return bring_up(node, identity);
+  if (hello.who != configuration_.who(identity.node))
+    return node.refuse(
+        Status::INVALID_ARGUMENT,
+        "two changes of the quorum's nodes were begun at once; run liblock_quorum_set_nodes again");
+  if (is_removed && node.candidacies != 0) return;
+  if (is_removed) return node.refuse(Status::INVALID_ARGUMENT, "it is not part of the quorum any more");
+  node.set_who(hello.who);
+  node.set_ready(identity.node);
+}
+
+bool Membership::was_removed(const Node &node) const {
+  Configuration::Identity identity;
+  return known_ && Configuration::parse_who(node.hello().who, identity) &&
+         identity.cluster == configuration_.cluster && configuration_.find_id(identity.node) == nullptr &&
+         configuration_.find_address(node.address) == nullptr;
+}
+
+void Membership::mark(Node &node, const std::string &node_id) {
+  node.send(*new MarkCall(node, configuration_, node_id));
+}
+
+void Membership::bring_up(Node &node, const Configuration::Identity &identity) {
+  node.send(*new MarkCall(node, configuration_, identity.node, node.hello().who));
+}
+
+NodeSet Membership::nodes_of(const Members &members) const {
+  NodeSet nodes = 0;
+  for (const auto &node : instance_.nodes()) {
+    const bool is_of = std::any_of(members.all.begin(), members.all.end(),
+                                   [&](const Member &m) { return stands_for(*node, m); });
+    if (is_of) nodes |= node->bit();
+  }
+  return nodes;
+}
+
+QuorumRule Membership::rule_of(int32_t votes) const {
+  const auto needed = [&](const Members &members) {
+    const auto all = static_cast<uint32_t>(members.all.size());
+    const uint32_t least = std::clamp(votes_needed(votes, all), members.votes, all);
+    return LIBLOCK_MUTANT(one_vote_less) ? least - 1 : least;
+  };
+  QuorumRule rule(nodes_of(configuration_.now), needed(configuration_.now));
+  if (configuration_.is_joint()) rule.also(nodes_of(configuration_.next), needed(configuration_.next));
+  return rule;
+}
+
+QuorumRule Membership::rule(NodeSet subset, int32_t votes) const {
+  if (subset == kEveryNode) return rule_of(votes != 0 ? votes : instance_.options.votes);
+  const NodeSet of = subset & (nodes_of(configuration_.now) | nodes_of(configuration_.next));
+  const auto all = static_cast<uint32_t>(std::popcount(of));
+  // Of nodes that were all removed nobody has enough.
+  return {of, std::max(1u, votes > 0 ? std::min(static_cast<uint32_t>(votes), all) : all)};
+}
+
+bool Membership::find(const std::vector<std::string> &names, NodeSet &nodes) const {
+  nodes = 0;
+  for (const std::string &name : names) {
+    const auto &all = instance_.nodes();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const auto &node) {
+      const bool is_one = configuration_.find_id(node->id) != nullptr;
+      return is_one && (node->id == name || node->address == name);
+    });
+    if (found == all.end()) return false;
+    nodes |= (*found)->bit();
+  }
+  return nodes != 0;
+}
+
+}  // namespace liblock::quorum

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Which configuration this instance goes by, and which of its servers are the nodes of it. Marks what has no mark;
+// takes over a newer configuration from whoever has one, and brings nodes that have an older one up to it. Loop
+// thread.
+//
+//   nodes have         then
+//   no mark, any       the configuration that their addresses give (alike for all who name them) is theirs: they are
+//                      marked, and silent for max_ttl_ms
+//   a mark, some       the newest of theirs counts; those without a mark join it, and are silent
+//   marks of others    whoever belongs to another cluster is refused
+//   no mark, and one   nothing is marked: what was named by mistake (a replica, a server twice) would be in the
+//   is refused         configuration for good
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "quorum/configuration.hpp"
+#include "quorum/node.hpp"
+
+namespace liblock::quorum {
+
+class Membership {
+ public:
+  explicit Membership(Instance &instance) : instance_(instance) {}
+
+  // A node has said what it is; or its state is another one.
+  void heard(Node &node);
+  void changed(Node &node);
+
+  bool is_known() const { return known_; }
+  const Configuration &configuration() const { return configuration_; }
+  Nanos max_ttl() const { return nanos_from_ms(configuration_.max_ttl_ms); }
+  NodeSet ready() const;
+  // No more will be known soon than is.
+  bool is_settled() const;
+  // Nothing is marked before a server that was named and refused is there, or is named no more.
+  bool is_held_up() const;
+  // Of a lock on these nodes. votes 0: of all nodes what the configuration or the context says, of a subset all.
+  QuorumRule rule(NodeSet subset, int32_t votes) const;
+  // The least that anybody's lock may need.
+  QuorumRule least_rule() const { return rule_of(0); }
+  // Those that know of every token: in a joint configuration the old nodes, which were there before it as well.
+  QuorumRule knowing_rule() const { return {nodes_of(configuration_.now), configuration_.now.votes}; }
+  // Those named by id or address; false: one is none of ours.
+  bool find(const std::vector<std::string> &names, NodeSet &nodes) const;
+  bool is_member(const Node &node) const {
+    return ((nodes_of(configuration_.now) | nodes_of(configuration_.next)) & node.bit()) != 0;
+  }
+  // It has the mark of a node that the configuration has no more.
+  bool was_removed(const Node &node) const;
+  // Takes over a configuration that the caller has brought to a quorum of nodes.
+  void adopt(const Configuration &configuration);
+
+ private:
+  class MarkCall;
+  QuorumRule rule_of(int32_t votes) const;
+  NodeSet nodes_of(const Members &members) const;
+  void decide();
+  bool is_one_of_its_kind(const Node &node) const;
+  void forget_strangers();
+  void refuse_copies();
+  void place(Node &node);
+  void mark(Node &node, const std::string &node_id);
+  void bring_up(Node &node, const Configuration::Identity &identity);
+  bool stands_for(const Node &node, const Member &member) const;
+  Node *find_node(const Member &member) const;
+  void add_missing_nodes();
+
+  Instance &instance_;
+  bool known_ = false;
+  Configuration configuration_;
+};
+
+}  // namespace liblock::quorum

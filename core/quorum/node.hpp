@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// One server of a quorum: its link, what it says it is, and how far it is trusted. Loop thread.
+//
+//   state      meaning                                                        left by
+//   Connecting nothing is known of it yet, or it is being reached again       an answer to hello; a failure
+//   Down       it cannot be reached; it is tried again and again              a connection
+//   Refused    it must not be part of this quorum: why() says it              the next connection
+//   Waiting    it answers; which configuration it belongs to is not settled   Membership
+//   Ready      it is asked                                                    the end of its connection; CONFIG
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "quorum/configuration.hpp"
+#include "quorum/node_figures.hpp"
+#include "redis/link.hpp"
+
+namespace liblock::quorum {
+
+class Instance;
+
+constexpr int64_t kTokensEnd = int64_t{1} << 52;  // from there on, numbers of scripts are not exact
+
+// What a node says of itself.
+struct Hello {
+  std::string who;  // empty: it has no mark
+  Configuration configuration;
+  int64_t silent_until_us = 0;  // by its clock
+  bool needs_floor = false;
+  uint64_t high = 0;
+  uint64_t floor = 0;  // 0: it has never voted
+};
+
+class Node final : private Link::User {
+ public:
+  enum class State : uint8_t { Connecting, Down, Refused, Waiting, Ready };
+
+  Node(Instance &instance, size_t index, const ConnectionOptions &options);
+
+  void start() { link.connect(); }
+  void send(ServerCall &call) { link.send(call); }
+  // An answer that carried its time, asked for and processed at these times.
+  void observe(int64_t server_us, Nanos asked_at, Nanos now);
+  // A vote of it that does not count; or an answer that it is another than was thought.
+  void look_again();
+  void set_ready(const std::string &node_id);
+  void set_waiting() { state_ = State::Waiting; }
+  Nanos stepped_until() const { return stepped_until_; }
+  // It will not do: its connection ends, and it is looked at anew later.
+  void refuse(Status status, const std::string &why);
+
+  NodeSet bit() const { return NodeSet{1} << index; }
+  State state() const { return state_; }
+  bool is_connected() const { return state_ == State::Ready || state_ == State::Waiting; }
+  bool is_ready() const { return state_ == State::Ready; }
+  // Whether more will be known of it soon.
+  bool is_on_its_way() const { return state_ == State::Connecting || state_ == State::Waiting; }
+  // Its clock was seen to jump: it gives no vote for a new grant before that time of ours.
+  bool is_stepped(Nanos now) const { return now < stepped_until_; }
+  bool is_silent(Nanos now) const { return hello_.needs_floor || now < silent_until_; }
+  Nanos silent_until() const { return silent_until_; }
+  const Hello &hello() const { return hello_; }
+  // Somebody may hold a lock by a vote of it: it was seen voting, or its mark went or may have gone since.
+  bool may_have_voted() const { return may_have_voted_; }
+  const std::string &why() const { return why_; }
+  Status trouble() const { return trouble_; }
+  const std::string &boot() const { return boot_; }
+  // What every mutating call says of it.
+  const std::string &who() const { return who_; }
+  void set_who(std::string who) { who_ = std::move(who); }
+  // Of its connection: what was sent on the same one is carried out in order.
+  uint64_t generation() const { return generation_; }
+  // In its time, when a request that is sent now must not be carried out any more.
+  int64_t not_after(Nanos now, Nanos allowance) { return link.server_clock().not_after(now, allowance); }
+
+  const size_t index;
+  const ConnectionOptions options;
+  const std::string address;
+  std::string id;            // in the configuration; empty: it is not part of it
+  uint32_t candidacies = 0;  // of changes under way that are to make it part of the next one
+  // When this boot of it was first seen here, for the end of its silence.
+  Nanos boot_seen_at = 0;
+  const std::shared_ptr<NodeFigures> figures = std::make_shared<NodeFigures>();
+  int64_t offset_us = 0;  // of its clock before ours
+  Link link;
+
+ private:
+  class HelloCall;
+  void on_connected(const ServerInfo &info, bool another) override;
+  void on_disconnected(Status status, const std::string &text) override;
+  void on_listening() override;
+  void on_message(Bytes message) override;
+  bool needs_server() override;
+  bool needs_messages() override;
+  std::string unfit(const ServerInfo &info) const;
+  void said(const Hello &hello, int64_t now_us);
+  void remember_votes();
+
+  Instance &instance_;
+  State state_ = State::Connecting;
+  std::string why_;
+  Status trouble_ = Status::CONNECT;
+  std::string boot_;
+  std::string who_;
+  uint64_t generation_ = 0;
+  Hello hello_;
+  Nanos silent_until_ = 0;  // by our clock
+  Nanos stepped_until_ = 0;
+  bool has_offset_ = false;
+  Nanos offset_at_ = 0;
+  bool is_asking_ = false;
+  bool was_up_ = false;
+  bool may_have_voted_ = false;
+  std::string marked_boot_;                        // under which it had a mark last
+  static constexpr uint32_t kRefusalsCounted = 4;  // a few hundred ms between two looks
+  uint32_t refusals_ = 0;                          // since it was ready last
+};
+
+}  // namespace liblock::quorum

@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: MIT
+-- Purpose: takes a node from one configuration to the next, or brings a new server in.
+-- KEYS: node
+-- ARGV: 1 who it must be, several separated by spaces | 2 who it is to be | 3 boot | 4 record | 5 max_ttl_ms
+-- Returns: OK, now | NEW, now: it has no mark | CONFIG, now, who it is instead | an error
+-- Uses: clock, text, node
+local now = server_now()
+local known = redis.call('HGET', kMark, 'who')
+if not known then return {'NEW', now} end
+if known == ARGV[2] then return {'OK', now} end
+if not string.find(' ' .. ARGV[1] .. ' ', ' ' .. known .. ' ', 1, true) then return {'CONFIG', now, known} end
+admit(now, known, ARGV[3])
+-- Leases of before are as long as they were: a node that forgets them is silent for no less.
+local longest_ms = math.max(mark.max_ttl_ms, tonumber(ARGV[5]))
+local written = redis.pcall('HSET', kMark, 'who', ARGV[2], 'record', ARGV[4], 'max_ttl_ms', digits(longest_ms))
+if is_error(written) then return written end
+return {'OK', now}

@@ -1,0 +1,73 @@
+-- SPDX-License-Identifier: MIT
+-- Purpose: sets the ends of leases anew, of many at once, and brings along what the node does not know yet of them: a
+--   lock that it lost is there again afterwards, unless another one was granted meanwhile. A value that is about to be
+--   changed is left alone.
+-- KEYS: node; (lock, fence, metadata, tickets, alive, claim, promise) of each lock
+-- ARGV: 1 who | 2 boot | 3 not_after | 4 renew = never shorter than it is, only = the same, but nothing is
+--   written anew, set = as told | 5 for each lock: attempt id, sequence, ttl_ms, token, version, owner, instance,
+--   lease_ms, ticket, value, metadata, votes …
+-- Returns: OK, now, 1 = it counts, then for each lock: 1 = set, 2 = written anew, 0 = another one is there,
+--   -1 = another one was there, -2 = it is not there; what was left of its lease in ms before; a newer
+--   version or 0, and its value | LATE, now | TTL, now, longest lease in ms | CONFIG, now, who it is instead | an error
+-- Uses: clock, text, node, names, words, record, promised
+local now = server_now()
+local refused = admit(now, ARGV[1], ARGV[2])
+if refused then return refused end
+if now > tonumber(ARGV[3]) then return {'LATE', now} end
+local kFields = 12
+local answer = {'OK', now, 0}
+for n = 1, (#KEYS - 1) / kNames do
+  local at = 5 + (n - 1) * kFields
+  local key = names(n)
+  local ttl_ms, token, version = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
+  if ttl_ms > mark.max_ttl_ms then return {'TTL', now, mark.max_ttl_ms} end
+  local held = redis.pcall('GET', key.lock)
+  local code, left, newer, newer_value = 0, -2, 0, ''
+  local record = is_of(held, ARGV[at]) and parse_record(held)
+  if record then
+    code, left = 1, redis.call('PTTL', key.lock)
+    local is_newer = ARGV[at + 1] > record.sequence
+    local px_ms = ttl_ms
+    if ARGV[4] ~= 'set' or not is_newer then px_ms = math.max(left, ARGV[4] ~= 'set' and ttl_ms or 0) end
+    if record.version > version then newer, newer_value = record.version, record.value end
+    local number, until_us = 0, 0
+    if record.version < version then number, until_us = promise_of(key) end
+    local is_older = record.version < version and (number < version or until_us < now)
+    if is_newer or record.token ~= token or is_older then
+      if is_newer then record.sequence, record.instance, record.owner = ARGV[at + 1], ARGV[at + 6], ARGV[at + 5] end
+      if record.state == 'p' then record.lease_ms = ARGV[at + 7] end
+      if is_older then record.version, record.value = version, ARGV[at + 9] end
+      if record.token < token then
+        -- It granted late: its register does not know yet what was agreed on.
+        local raised = raise_register(key, math.max(token, register_of(key)))
+        if is_error(raised) then return raised end
+        raise_high(token)
+      end
+      record.token, record.state = token, 'c'
+      redis.call('SET', key.lock, record_of(record), 'PX', px_ms)
+    else
+      redis.call('PEXPIRE', key.lock, px_ms)
+    end
+    if ARGV[at + 10] ~= '' then redis.call('PEXPIRE', key.metadata, px_ms) end
+  elseif not held then
+    local register = tonumber(redis.call('GET', key.fence) or 0)
+    code = -1
+    if register <= token and ARGV[4] == 'only' then
+      code = -2
+    elseif register <= token then
+      local raised = raise_register(key, math.max(token, register_of(key)))
+      if is_error(raised) then return raised end
+      local written = write_record(key, {
+        id = ARGV[at], sequence = ARGV[at + 1], token = token, owner = ARGV[at + 5], instance = ARGV[at + 6],
+        since = now, lease_ms = ARGV[at + 7], state = 'c', version = version, ticket = ARGV[at + 8],
+        votes = ARGV[at + 11], value = ARGV[at + 9],
+      }, ttl_ms, ARGV[at + 10])
+      if is_error(written) then return written end
+      raise_high(token)
+      code = 2
+    end
+  end
+  for _, field in ipairs({code, left, newer, newer_value}) do answer[#answer + 1] = field end
+end
+answer[3] = votes(now)
+return answer

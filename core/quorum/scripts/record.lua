@@ -1,0 +1,39 @@
+-- SPDX-License-Identifier: MIT
+-- Part: the string that a lock is:
+--   ll1|attempt id|sequence|token|owner|instance|@granted_us,lease_ms,state,version,ticket,votes|value
+-- state c = as it is, p = promised only: whoever asked has not heard yet that it is his. votes: how many nodes must
+-- have a lock that is on some of them; 0 = as many as the quorum takes. A string that is not built so was set by
+-- another kind of client.
+local function record_of(r)
+  return table.concat({'ll1|' .. r.id, r.sequence, digits(r.token), r.owner, r.instance,
+    '@' .. digits(r.since) .. ',' .. r.lease_ms .. ',' .. r.state .. ',' .. digits(r.version) .. ',' ..
+      r.ticket .. ',' .. r.votes, r.value}, '|')
+end
+
+local function parse_record(text)
+  local id, sequence, token, owner, instance, since, lease_ms, state, version, ticket, votes, value =
+    string.match(text, '^ll1|(%x+)|(%x+)|(%d+)|([^|]*)|([^|]*)|@(%d+),(%d+),(%a),(%d+),(%d+),(%d+)|(.*)$')
+  if not id then return nil end
+  return {
+    id = id, sequence = sequence, token = tonumber(token), owner = owner, instance = instance, since = tonumber(since),
+    lease_ms = lease_ms, state = state, version = tonumber(version), ticket = ticket, votes = votes,
+    value = value,
+  }
+end
+
+local function is_of(held, id) return type(held) == 'string' and string.sub(held, 1, 36) == 'll1|' .. id end
+
+-- What a server without memory refuses comes back as an error, and nothing is there then.
+local function write_record(key, r, px_ms, metadata)
+  local written = redis.pcall('SET', key.lock, record_of(r), 'PX', px_ms)
+  if is_error(written) then return written end
+  redis.call('DEL', key.metadata)
+  if metadata == '' then return written end
+  written = redis.pcall('HSET', key.metadata, unpack(unpack_words(metadata)))
+  if is_error(written) then
+    redis.call('DEL', key.lock)
+  else
+    redis.call('PEXPIRE', key.metadata, px_ms)
+  end
+  return written
+end

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: MIT
+// See waiting.hpp. Times are the runtime's; only leases, and what they are counted from, are by the suspend-aware
+// clock.
+#include "quorum/waiting.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+#include "base/mutant.hpp"
+#include "engine/progress.hpp"
+#include "quorum/instance.hpp"
+#include "quorum/node_list.hpp"
+
+namespace liblock::quorum {
+
+namespace {
+
+// An attempt whose holder is younger than that may be undone yet: he is a rival, not a holder.
+constexpr int64_t kRivalUs = 400'000;
+constexpr Nanos kPromise = 2'000 * kMillisecond;
+constexpr Nanos kLongPause = 100 * kMillisecond;
+constexpr Nanos kTroublePause = 50 * kMillisecond;
+
+}  // namespace
+
+Request::Request(RemoteInstance &instance, RemoteOwner &owner, std::span<const Bytes> keys,
+                 const AcquireParams &params)
+    : RemoteRequest(instance, owner, keys, params) {}
+
+std::vector<std::string> Request::wanted_keys() const {
+  std::vector<std::string> wanted;
+  for (const std::string &key : keys_) {
+    if (!reenters(key)) wanted.push_back(key);
+  }
+  return wanted;
+}
+
+Nanos Request::lease_asked(Nanos max_ttl) const {
+  const Nanos first = std::min(terms_.first, max_ttl);
+  return value_.empty() ? first : std::min(first, kPromise);
+}
+
+// As long as a process holds it, in whatever pieces, is never too long.
+bool Request::asks_too_much(Nanos max_ttl) const {
+  const bool is_auto = terms_.renews && terms_.ttl == kAutoTtl;
+  return terms_.ttl > max_ttl && !is_auto;
+}
+std::string Request::owner_field() const { return escape_field(owner_->id()); }
+
+Waiting::Waiting(Instance &instance) : RemoteWaiting(instance), instance_(instance) {}
+
+void Waiting::send_attempt(RemoteRequest &remote) {
+  auto &request = static_cast<Request &>(remote);
+  LIBLOCK_ASSERT(request.attempt_ == nullptr);
+  request.state_ = Request::State::Asking;
+  const Membership &membership = instance_.membership;
+  const AcquireParams &params = request.params_;
+  if (!membership.is_known()) {
+    if (!membership.is_settled()) return wait_for_nodes(request);
+    return troubled(request, instance_.why_no_nodes());
+  }
+  if (params.nodes != nullptr && !membership.find(*params.nodes, request.subset_)) {
+    note_unknown_nodes();
+    return finish(request, Status::INVALID_ARGUMENT);
+  }
+  if (request.asks_too_much(membership.max_ttl())) {
+    instance_.note_trouble(Status::INVALID_ARGUMENT, "ttl_ms is longer than the quorum's max_ttl_ms, " +
+                                                         std::to_string(membership.max_ttl() / kMillisecond));
+    return finish(request, Status::INVALID_ARGUMENT);
+  }
+  std::string message;
+  const size_t all = membership.configuration().now.all.size();
+  if (params.nodes == nullptr && check_votes(params.votes, all, message) != Status::OK) {
+    instance_.note_trouble(Status::INVALID_ARGUMENT, message);
+    return finish(request, Status::INVALID_ARGUMENT);
+  }
+  const QuorumRule rule = membership.rule(request.subset_, params.votes);
+  const NodeSet ready = membership.ready() & rule.nodes();
+  if (!rule.is_reached(ready)) {
+    if (!membership.is_settled()) return wait_for_nodes(request);
+    // It may have other nodes by now.
+    if (looks_anew(request)) return wait_for_nodes(request);
+    return troubled(request, instance_.why_no_quorum(rule));
+  }
+  std::string id;
+  if (!instance_.attempt_ids.next(id)) return finish(request, Status::INTERNAL);
+  if (request.ticket_us_ == 0) request.ticket_us_ = instance_.next_ticket();
+  const bool stands_in_line = !params.tries_once() && !request.barges() && request.keys_.size() == 1;
+  if (stands_in_line && request.line_id_.empty()) {
+    if (!instance_.attempt_ids.next(request.line_id_)) return finish(request, Status::INTERNAL);
+    lines_.emplace(request.line_id_, &request);
+  }
+  request.waits_for_nodes_ = false;
+  request.called_ = 0;
+  ++request.attempts_;
+  tell_beginning(request);
+  request.seen_by_ |= request.line_id_.empty() ? 0 : ready;
+  request.pause_ = Request::kShortPause;
+  request.attempt_ = std::make_shared<Attempt>(instance_, request, std::move(id), rule,
+                                               instance_.holds.bound_to(request.reentered_));
+  arm(request);
+  const std::shared_ptr<Attempt> attempt = request.attempt_;
+  attempt->begin(ready);  // may end the request
+}
+
+// True: more will be known of the nodes soon.
+bool Waiting::looks_anew(Request &request) {
+  if (request.looks_left_ == 0 || instance_.membership.ready() == 0) return false;
+  --request.looks_left_;
+  for (const auto &node : instance_.nodes()) {
+    if (node->is_ready()) node->look_again();
+  }
+  return true;
+}
+
+void Waiting::wait_for_nodes(Request &request) {
+  request.waits_for_nodes_ = true;
+  arm(request);
+}
+
+void Waiting::nodes_changed() {
+  std::vector<Request *> asking;
+  for (RemoteRequest *r = all_.front(); r != nullptr; r = decltype(all_)::next(r)) {
+    auto *request = static_cast<Request *>(r);
+    if (request->waits_for_nodes_) asking.push_back(request);
+  }
+  for (Request *request : asking) {
+    request->waits_for_nodes_ = false;
+    ask(*request);
+  }
+}
+
+std::shared_ptr<GrantLease> Waiting::lease_of(Request &request, const Attempt &attempt) const {
+  auto lease =
+      std::make_shared<GrantLease>(instance_.keeper, attempt.id(), attempt.lock_keys(), request.terms_);
+  lease->token = attempt.ballot().token();
+  lease->first_ttl = attempt.lease();
+  lease->ends_at.store(attempt.ballot().asked_at() + Lease::trusted(attempt.lease()));
+  if (request.terms_.max_hold != kNever) lease->hold_until = attempt.began_at() + request.terms_.max_hold;
+  lease->ttl = std::min(lease->ttl, instance_.membership.max_ttl());
+  lease->subset = request.subset_;
+  lease->votes = request.params_.votes;
+  lease->votes_shown = attempt.votes_shown();
+  lease->granted_over = attempt.ballot().rule().nodes();
+  lease->asked = attempt.asked();
+  lease->held_by = attempt.ballot().granted_by();
+  lease->owner = request.owner_field();
+  lease->metadata = request.metadata_;
+  lease->value = request.value_;
+  lease->ticket_us = request.ticket_us_;
+  lease->doubt_until_us = attempt.doubts();
+  return lease;
+}
+
+void Waiting::won(Request &request, Attempt &attempt) {
+  const std::shared_ptr<Attempt> kept = std::exchange(request.attempt_, nullptr);
+  request.trouble_ = Status::OK;
+  request.looks_left_ = Request::kLooks;
+  request.place_ = 0;
+  const auto lease = lease_of(request, attempt);
+  if (is_too_late(request, *lease)) {
+    attempt.give_up();
+    return came_too_late(request);
+  }
+  if (!unite_tokens(request, attempt)) {
+    attempt.give_up();
+    return ask(request);
+  }
+  attempt.belongs_to(lease, request.line_id_);
+  // Nodes that have not answered yet take it out of their lines when they grant; the attempt sees to the others.
+  leave_lines(request, request.seen_by_ & ~attempt.ballot().granted_by() & ~attempt.ballot().open());
+  if (request.owner_->closed.load() || instance_.holds.is_full()) {
+    attempt.give_up();
+    return finish(request, request.owner_->closed.load() ? Status::CLOSED : Status::LIMIT);
+  }
+  instance_.counts_quorum.won(attempt);
+  tell_granted(request, attempt);
+  note_votes(request, attempt);
+  if (request.value_.empty()) return grant_handle(request, lease, attempt.ballot().asked_at());
+  commit(request, kept, lease);
+}
+
+// Second phase of a lock that carries a value: only what a quorum has written counts.
+void Waiting::commit(Request &request, const std::shared_ptr<Attempt> &attempt,
+                     const std::shared_ptr<GrantLease> &lease) {
+  lease->version = 1;
+  lease->self = lease;
+  request.attempt_ = attempt;  // an end gives it up
+  // A node that called may have made it win while it waited: its timer must not begin another attempt.
+  request.state_ = Request::State::Asking;
+  arm(request);
+  auto asked_by = std::make_shared<Request *>(&request);
+  request.committing_ = asked_by;
+  instance_.keeper.commit(lease, std::min(request.terms_.first, instance_.membership.max_ttl()),
+                          [this, asked_by, attempt, lease](Status status, const std::string &why) {
+                            if (*asked_by == nullptr) return instance_.undo_lease(*lease);
+                            Request &asking = **asked_by;
+                            asking.committing_.reset();
+                            asking.attempt_ = nullptr;
+                            if (status == Status::OK && is_too_late(asking, *lease)) {
+                              attempt->give_up();
+                              instance_.undo_lease(*lease);
+                              return came_too_late(asking);
+                            }
+                            if (status == Status::OK && instance_.holds.is_full()) {
+                              attempt->give_up();
+                              instance_.undo_lease(*lease);
+                              return finish(asking, Status::LIMIT);
+                            }
+                            if (status == Status::OK) return grant_handle(asking, lease, lease->counts_from);
+                            attempt->give_up();
+                            instance_.undo_lease(*lease);
+                            troubled(asking, {Status::IN_DOUBT, true, why, true});
+                          });
+}
+
+// What a promise has left does not matter: the value that is written then has a lease of its own.
+bool Waiting::is_too_late(const Request &request, const GrantLease &lease) const {
+  const bool is_promise = !request.value_.empty() && lease.counts_from == 0;
+  const Nanos least = is_promise ? 0 : request.params_.min_remaining;
+  return instance_.clock.now() + least >= lease.ends_at.load() && !LIBLOCK_MUTANT(never_too_late);
+}
+
+void Waiting::came_too_late(Request &request) {
+  ++instance_.counts_quorum.too_late;
+  request.trouble_ = Status::TOO_LATE;
+  if (request.params_.tries_once()) return finish(request, Status::TOO_LATE);
+  if (!request.was_queued_ && !begins_to_wait(request)) return;
+  request.state_ = Request::State::Waiting;
+  wait_until(request, instance_.runtime->now() + nanos_from_ms(10 + instance_.random.up_to(40)));
+}
+
+// Of all that the nodes saw: does nobody stand before it but those who came later and may give way?
+bool Waiting::is_first(const Request &request, const Attempt &attempt) const {
+  bool has_rival = false;
+  for (const auto &node : instance_.nodes()) {
+    if ((attempt.ballot().refused_by() & node->bit()) == 0) continue;
+    const Refusal &refusal = attempt.refusal(node->index);
+    if (!refusal.is_busy) continue;
+    has_rival = true;
+    const bool is_held = refusal.held_us >= 0;
+    const bool by_rival = refusal.held_us < kRivalUs && refusal.holder_ticket_us > request.ticket_us_;
+    if (is_held && (refusal.is_foreign || !by_rival)) return false;
+    if (refusal.least_ticket_us != 0 && refusal.least_ticket_us < request.ticket_us_) return false;
+  }
+  return has_rival;
+}
+
+// What a lock that could not be had was in the way of: somebody, a silence, or too few nodes.
+Failure Waiting::cause_of(const Request &, const Attempt &attempt) const {
+  const Ballot &ballot = attempt.ballot();
+  NodeSet busy = 0;
+  const Failure *final_one = nullptr, *any = nullptr, *for_all = nullptr;
+  size_t final_ones = 0;
+  for (const auto &node : instance_.nodes()) {
+    if ((attempt.asked() & node->bit()) == 0) continue;
+    const Refusal &refusal = attempt.refusal(node->index);
+    if (refusal.is_busy && (ballot.refused_by() & node->bit()) != 0) busy |= node->bit();
+    if (refusal.failure.text.empty()) continue;
+    any = &refusal.failure;
+    // What one says of the whole quorum.
+    if (any->status == Status::NODES_MISMATCH || any->status == Status::INVALID_ARGUMENT) for_all = any;
+    if (refusal.failure.passes || refusal.failure.sent) continue;
+    final_one = &refusal.failure;
+    ++final_ones;
+  }
+  const QuorumRule &rule = ballot.rule();
+  // Those that have not answered yet are no trouble: a few that are busy decide it where many are needed.
+  const NodeSet able = busy | ballot.open();
+  if (busy != 0 && rule.is_reached(ballot.counted() | able)) return {Status::BUSY, false, "", true};
+  if (for_all != nullptr) return *for_all;
+  if (final_one != nullptr && final_ones * 2 > static_cast<size_t>(std::popcount(attempt.asked())))
+    return *final_one;
+  if (rule.is_reached(ballot.counted()))
+    return {Status::NO_QUORUM, false,
+            "too few nodes could be brought to one token: what this adds to is missing on some of them until "
+            "its next renewal, or is on others; try again",
+            true};
+  if (rule.is_reached(ballot.granted_by() | able)) return instance_.why_quarantined(rule);
+  Failure failure = instance_.why_no_quorum(rule);
+  if (any != nullptr) failure.text += "; " + any->text;
+  failure.sent = ballot.touched() != 0 && any != nullptr && any->sent;
+  return failure;
+}
+
+// What is reentered goes on under the new token, with all that shares its old one. False: some of it was given back or
+// lost meanwhile, or has come to share it only now.
+bool Waiting::unite_tokens(const Request &request, const Attempt &attempt) {
+  const Nanos now = instance_.clock.now();
+  const auto is_gone = [now](const HeldLock::Part &part) { return !part.is_held(now); };
+  if (std::any_of(request.reentered_.begin(), request.reentered_.end(), is_gone)) return false;
+  const std::vector<LeaseRef> bound = instance_.holds.bound_to(request.reentered_);
+  const auto is_raised = [&](const LeaseRef &l) {
+    return std::find(attempt.bound().begin(), attempt.bound().end(), l) != attempt.bound().end();
+  };
+  if (!std::all_of(bound.begin(), bound.end(), is_raised)) return false;
+  for (const LeaseRef &l : bound) instance_.holds.set_token(*l, attempt.ballot().token());
+  return true;
+}
+
+void Waiting::note_votes(Request &request, const Attempt &attempt) {
+  request.grant.votes = static_cast<uint8_t>(std::popcount(attempt.ballot().granted_by()));
+  request.grant.nodes = static_cast<uint8_t>(std::popcount(attempt.ballot().rule().nodes()));
+}
+
+void Waiting::failed(Request &request, Attempt &attempt) {
+  note_votes(request, attempt);
+  const Failure cause = cause_of(request, attempt);
+  if (cause.status == Status::NODES_MISMATCH && request.looks_left_ > 0) {
+    --request.looks_left_;
+    drop_attempt(request);
+    return instance_.membership.is_settled() ? ask(request) : wait_for_nodes(request);
+  }
+  note_place(request, attempt);
+  if (cause.status != Status::BUSY) {
+    drop_attempt(request);
+    return troubled(request, cause);
+  }
+  request.trouble_ = Status::OK;
+  tell_busy(request, attempt);
+  const bool is_first_of_all = is_first(request, attempt);
+  const bool gives_up = request.params_.tries_once() && !(is_first_of_all && request.tries_left_ > 0);
+  if (gives_up) return finish(request, Status::BUSY);
+  if (!request.params_.tries_once() && !request.was_queued_ && !begins_to_wait(request)) return;
+  if (request.requeue_at_ == kNever && request.params_.queue_ttl != kNever)
+    request.requeue_at_ = instance_.runtime->now() + request.params_.queue_ttl;
+  request.state_ = Request::State::Waiting;
+  instance_.listen();
+  const NodeSet called = std::exchange(request.called_, 0);
+  const Nanos look_at = next_look(request, attempt);
+  if (is_first_of_all) {
+    // Those who gave way make room within a message delay; whoever does not wait is not called.
+    if (request.params_.tries_once()) --request.tries_left_;
+    const Nanos pause = request.pause_;
+    request.pause_ = std::min(2 * pause, kLongPause);
+    wait_until(request, std::min(look_at, instance_.runtime->now() + pause));
+  } else {
+    drop_attempt(request);
+    if (called != 0) return ask(request);
+    wait_until(request, look_at);
+    return;
+  }
+  for (const auto &node : instance_.nodes()) {
+    if ((called & node->bit()) != 0 && request.attempt_ != nullptr) request.attempt_->ask_again(*node);
+  }
+}
+
+void Waiting::note_place(Request &request, const Attempt &attempt) {
+  int64_t place = -1, length = -1;
+  for (const auto &node : instance_.nodes()) {
+    const Refusal &refusal = attempt.refusal(node->index);
+    if ((attempt.ballot().refused_by() & node->bit()) == 0 || !refusal.is_busy) continue;
+    place = std::max(place, refusal.place);
+    length = std::max(length, refusal.length);
+  }
+  request.place_ = static_cast<int32_t>(std::min<int64_t>(place, INT32_MAX));
+  request.length_ = static_cast<int32_t>(std::min<int64_t>(length, INT32_MAX));
+  if (place >= 0 && request.params_.progress != nullptr) request.params_.progress->stands(place, length);
+}
+
+void Waiting::called(Node &node, Bytes message) {
+  const auto found = lines_.find(std::string(message.substr(0, kAttemptIdSize)));
+  if (found == lines_.end()) return;
+  Request &request = *found->second;
+  if (request.state_ == Request::State::Over || request.committing_ != nullptr) return;
+  request.was_called_ = true;
+  if (request.attempt_ == nullptr) {
+    if (request.state_ != Request::State::Waiting) return;
+    if (request.trouble_ == Status::OK) return ask(request);
+    // Where too few nodes vote, those who give up call each other: not as fast as the network goes.
+    return wait_until(request, std::min(request.try_at_, instance_.runtime->now() + kTroublePause));
+  }
+  const bool is_open = (request.attempt_->ballot().open() & node.bit()) != 0;
+  if (is_open) {
+    request.called_ |= node.bit();
+  } else {
+    const std::shared_ptr<Attempt> attempt = request.attempt_;
+    attempt->ask_again(node);
+  }
+}
+
+void Waiting::troubled(Request &request, const Failure &failure) {
+  tell_failed(request, failure);
+  if (ends_by(request, failure)) return;
+  if (request.params_.tries_once()) return finish(request, request.trouble_);
+  if (!request.was_queued_ && !begins_to_wait(request)) return;
+  request.state_ = Request::State::Waiting;
+  const Nanos most = instance_.options.alive / 3;
+  const int64_t interval_ms = request.params_.retry.next_interval_ms(0, instance_.random);
+  wait_until(request,
+             instance_.runtime->now() + std::clamp<Nanos>(nanos_from_ms(interval_ms), kMillisecond, most));
+}
+
+// Where the same will not succeed soon.
+bool Waiting::ends_by(Request &request, const Failure &failure) {
+  instance_.note_trouble(failure.status, failure.text);
+  request.trouble_ = failure.sent ? Status::IN_DOUBT : failure.status;
+  if (failure.status != Status::CLOSED && failure.passes) return false;
+  finish(request, failure.status);
+  return true;
+}
+
+void Waiting::wait_until(Request &request, Nanos at) {
+  request.try_at_ = LIBLOCK_MUTANT(no_poll_timer) ? kNever : at;
+  arm(request);
+}
+
+void Waiting::arm(RemoteRequest &remote) {
+  auto &request = static_cast<Request &>(remote);
+  Nanos at = request.next_bound();
+  if (request.state_ == Request::State::Waiting) at = std::min({at, request.try_at_, request.requeue_at_});
+  instance_.runtime->cancel(request);
+  if (at != kNever) instance_.runtime->arm(request, at);
+}
+
+void Waiting::on_timer(RemoteRequest &remote, Nanos) {
+  auto &request = static_cast<Request &>(remote);
+  const Nanos now = instance_.runtime->now();
+  if (ends_by_time(request, now)) return;
+  if (request.state_ != Request::State::Waiting) return arm(request);
+  if (now >= request.requeue_at_) {
+    request.requeue_at_ = now + request.params_.queue_ttl;
+    drop_attempt(request);
+    leave_lines(request, request.seen_by_);
+    request.ticket_us_ = instance_.next_ticket();
+    tell_requeued(request);
+    return ask(request);
+  }
+  if (now < request.try_at_) return arm(request);
+  request.looks_left_ = Request::kLooks;
+  const std::shared_ptr<Attempt> attempt = request.attempt_;
+  const bool is_fresh =
+      attempt != nullptr && instance_.clock.now() < attempt->began_at() + attempt->lease() / 4;
+  if (!is_fresh) {
+    drop_attempt(request);
+    return ask(request);
+  }
+  // It is the first, and keeps what it has.
+  request.state_ = Request::State::Asking;
+  arm(request);
+  attempt->ask_refused();
+}
+
+Status Waiting::ending_of(Status usual) const { return usual; }
+
+void Waiting::drop_attempt(Request &request) {
+  if (const std::shared_ptr<Attempt> attempt = std::exchange(request.attempt_, nullptr)) attempt->give_up();
+}
+
+void Waiting::leave_lines(Request &request, NodeSet nodes) {
+  if (request.line_id_.empty()) return;
+  for (const auto &node : instance_.nodes()) {
+    if ((nodes & node->bit()) != 0) instance_.cleaner.leave(*node, request.keys_, request.line_id_);
+  }
+}
+
+void Waiting::let_go(RemoteRequest &remote) {
+  auto &request = static_cast<Request &>(remote);
+  request.waits_for_nodes_ = false;
+  if (request.committing_ != nullptr) *std::exchange(request.committing_, nullptr) = nullptr;
+  drop_attempt(request);
+  if (!request.line_id_.empty()) {
+    if (request.grant.handle == 0) leave_lines(request, request.seen_by_);
+    lines_.erase(request.line_id_);
+    request.line_id_.clear();
+  }
+  if (request.was_queued_) {
+    request.grant.queue_position = request.place_;
+    request.grant.queue_length = request.length_;
+  }
+}
+
+// Those who heard nothing for a while.
+void Waiting::look_at_all() {
+  for (RemoteRequest *r = all_.front(); r != nullptr; r = decltype(all_)::next(r)) {
+    auto *request = static_cast<Request *>(r);
+    if (request->state_ == Request::State::Waiting)
+      wait_until(*request, instance_.runtime->now() + instance_.random.up_to(5 * kMillisecond));
+  }
+}
+
+void Waiting::sent_away(Bytes ids) {
+  for (; ids.size() >= kAttemptIdSize; ids.remove_prefix(kAttemptIdSize)) {
+    const auto found = lines_.find(std::string(ids.substr(0, kAttemptIdSize)));
+    if (found != lines_.end()) finish(*found->second, Status::DEQUEUED);
+  }
+}
+
+}  // namespace liblock::quorum

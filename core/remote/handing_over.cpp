@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// See handing_over.hpp.
+#include "remote/handing_over.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "remote/remote_instance.hpp"
+
+namespace liblock {
+
+namespace {
+
+constexpr size_t kKeysMax = 1'024;
+
+bool read_number(Bytes &rest, char end, uint64_t most, uint64_t &number) {
+  const size_t at = rest.find(end);
+  if (at == Bytes::npos) return false;
+  const auto [stop, error] = std::from_chars(rest.data(), rest.data() + at, number);
+  if (error != std::errc() || stop != rest.data() + at || number > most) return false;
+  rest.remove_prefix(at + 1);
+  return true;
+}
+
+}  // namespace
+
+std::string exported(const Lease &lease) {
+  std::string text = lease.id + "|" + std::to_string(lease.token) + "|" + std::to_string(lease.change) + "|" +
+                     (lease.has_metadata ? "1" : "0") + "|" + std::to_string(lease.keys.size()) + "|";
+  for (const Lease::Key &key : lease.keys) text += std::to_string(key.lock_key.size()) + ":" + key.lock_key;
+  return text;
+}
+
+bool read_exported(Bytes text, const Keyspace &keyspace, Lease &lease) {
+  Bytes rest = text;
+  if (rest.size() < kAttemptIdSize + 1 || rest[kAttemptIdSize] != '|') return false;
+  lease.id = rest.substr(0, kAttemptIdSize);
+  if (lease.id.find_first_not_of("0123456789abcdef") != std::string::npos) return false;
+  rest.remove_prefix(kAttemptIdSize + 1);
+  uint64_t change = 0, metadata = 0, count = 0;
+  if (!read_number(rest, '|', uint64_t{1} << 53, lease.token) ||
+      !read_number(rest, '|', UINT32_MAX - 1'000, change) || !read_number(rest, '|', 1, metadata) ||
+      !read_number(rest, '|', kKeysMax, count) || count == 0)
+    return false;
+  lease.change = static_cast<uint32_t>(change);
+  lease.has_metadata = metadata == 1;
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t size = 0;
+    Bytes key;
+    if (!read_number(rest, ':', 1'024, size) || size > rest.size()) return false;
+    if (!keyspace.key_of(rest.substr(0, size), key)) return false;
+    lease.keys.push_back({std::string(rest.substr(0, size))});
+    rest.remove_prefix(size);
+  }
+  return rest.empty();
+}
+
+Status export_lock(RemoteInstance &instance, Ask &ask,
+                   const std::function<std::string(const Lease &)> &head) {
+  HeldLock &lock = *instance.holds.find(ask.lock);
+  const LeaseRef lease = lock.parts.front().lease;
+  const bool is_whole = lock.parts.size() == lease->keys.size() &&
+                        std::all_of(lock.parts.begin(), lock.parts.end(), [&](const HeldLock::Part &part) {
+                          return part.lease == lease && lease->keys[part.key].handles == 1;
+                        });
+  if (!is_whole) {
+    ask.message = "other handles share a part of this lock; release them first";
+    return Status::UNSUPPORTED;
+  }
+  ask.text = head(*lease) + exported(*lease);
+  ask.count = ask.text.size();
+  if (ask.number < ask.count) {
+    ask.text.clear();
+    ask.message = "there is room for " + std::to_string(ask.number) + " bytes, and it takes " +
+                  std::to_string(ask.count);
+    return Status::INVALID_ARGUMENT;
+  }
+  const std::shared_ptr<RemoteOwner> owner = lock.owner;
+  const std::vector<HeldLock::Part> parts = lock.parts;
+  for (const HeldLock::Part &part : parts) instance.reentry.forget(*owner, ask.lock, part);
+  instance.holds.remove(ask.lock);
+  instance.asking.lock_is_gone(ask.lock, Status::NOT_HELD);
+  instance.let_go(*lease);
+  return Status::OK;
+}
+
+void adopt_lock(RemoteInstance &instance, Ask &ask, const LeaseRef &lease, AskDone done) {
+  const AcquireParams &params = *ask.params;
+  const Nanos now = instance.clock.now();
+  lease->ttl = lease->first_ttl = std::min(params.ttl, params.max_hold);
+  lease->renews = params.renew;
+  if (params.max_hold != kNever) lease->hold_until = now + params.max_hold;
+  auto lock = std::make_unique<HeldLock>();
+  lock->owner = std::static_pointer_cast<RemoteOwner>(ask.owner);
+  if (lock->owner == nullptr) lock->owner = instance.unnamed.lock();
+  for (size_t i = 0; i < lease->keys.size(); ++i) lock->parts.push_back({lease, i});
+  lock->token = lease->token;
+  lock->notice = LostNotice::of(params, 0, lease->token);
+  HeldLock &held = *lock;
+  // Until the server has confirmed it, it is believed for a moment only, and nobody has its handle.
+  const Handle handle = instance.holds.add(std::move(lock));
+  if (handle == 0) return done(Status::LIMIT, "");
+  instance.reentry.remember(held);
+  instance.begin_lease(lease, now);
+  held.loss_told = true;
+  instance.set_leases({lease}, {lease->ttl, false, false},
+                      [&instance, &ask, handle, done](Status status, const std::string &why) {
+                        HeldLock *adopted = instance.holds.find(handle);
+                        if (status == Status::OK && adopted != nullptr) {
+                          adopted->loss_told = false;
+                          ask.lock = handle;
+                          ask.view = instance.holds.view(handle);
+                          return done(ask.view.status, why);
+                        }
+                        // What is left of its lease runs out by itself, or somebody adopts it after all.
+                        if (adopted != nullptr) {
+                          const LeaseRef gone = adopted->parts.front().lease;
+                          for (const HeldLock::Part &part : std::vector<HeldLock::Part>(adopted->parts))
+                            instance.reentry.forget(*adopted->owner, handle, part);
+                          instance.holds.remove(handle);
+                          instance.let_go(*gone);
+                        }
+                        done(status, why);
+                      });
+}
+
+}  // namespace liblock

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// See keyspace.hpp.
+#include "remote/keyspace.hpp"
+
+#include <charconv>
+#include <cstdio>
+
+namespace liblock {
+
+namespace {
+
+constexpr Bytes kRecordHead = "ll1|";
+
+int digit_of(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+
+// "@SINCE,TTL|", where it is there.
+void take_since(Bytes &rest, ServerRecord &record) {
+  Bytes after = rest, field;
+  if (rest.empty() || rest.front() != '@' || !next_field(after, field)) return;
+  const size_t comma = field.find(',');
+  int64_t since_us = 0, ttl_ms = 0;
+  if (comma == Bytes::npos || !read_integer(field.substr(1, comma - 1), since_us) ||
+      !read_integer(field.substr(comma + 1), ttl_ms) || since_us <= 0 || ttl_ms < 0)
+    return;
+  record.since_us = since_us;
+  record.ttl_ms = ttl_ms == 0 ? -1 : ttl_ms;
+  rest = after;
+}
+
+}  // namespace
+
+bool next_field(Bytes &rest, Bytes &field) {
+  const size_t bar = rest.find('|');
+  if (bar == Bytes::npos) return false;
+  field = rest.substr(0, bar);
+  rest.remove_prefix(bar + 1);
+  return true;
+}
+
+bool read_integer(Bytes text, int64_t &number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && !text.empty() && end == text.data() + text.size();
+}
+
+std::string unescape_field(Bytes text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() && digit_of(text[i + 1]) >= 0 && digit_of(text[i + 2]) >= 0) {
+      out.push_back(static_cast<char>(digit_of(text[i + 1]) * 16 + digit_of(text[i + 2])));
+      i += 2;
+    } else {
+      out.push_back(text[i]);
+    }
+  }
+  return out;
+}
+
+bool Keyspace::key_of(Bytes lock_key, Bytes &key) const {
+  if (lock_key.substr(0, prefix_.size()) != prefix_ || lock_key.substr(0, kReserved.size()) == kReserved)
+    return false;
+  key = lock_key.substr(prefix_.size());
+  return !key.empty();
+}
+
+bool Keyspace::is_reserved(Bytes key) const {
+  const std::string start =
+      prefix_.substr(0, kReserved.size()) + std::string(key.substr(0, kReserved.size()));
+  return Bytes(start).substr(0, kReserved.size()) == kReserved;
+}
+
+std::string Keyspace::side_key(Side side, Bytes lock_key) {
+  std::string name;
+  name.reserve(lock_key.size() + 8);
+  name += kReserved;
+  name.push_back(static_cast<char>(side));
+  name += ":{";
+  name += lock_key;
+  name.push_back('}');
+  return name;
+}
+
+bool Keyspace::lock_key_of(Bytes side_key, Bytes &lock_key) {
+  constexpr size_t kHead = kReserved.size() + 3;  // the side, and ":{"
+  if (side_key.size() <= kHead + 1 || side_key.substr(0, kReserved.size()) != kReserved ||
+      side_key.substr(kHead - 2, 2) != ":{" || side_key.back() != '}')
+    return false;
+  lock_key = side_key.substr(kHead, side_key.size() - kHead - 1);
+  return true;
+}
+
+bool parse_record(Bytes text, ServerRecord &record) {
+  if (text.substr(0, kRecordHead.size()) != kRecordHead) return false;
+  Bytes rest = text.substr(kRecordHead.size()), change, token, owner;
+  if (!next_field(rest, record.id) || !next_field(rest, change) || !next_field(rest, token) ||
+      !next_field(rest, owner) || !next_field(rest, record.instance))
+    return false;
+  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), record.token);
+  if (error != std::errc() || end != token.data() + token.size()) return false;
+  record.owner = unescape_field(owner);
+  take_since(rest, record);
+  record.value = rest;
+  return record.id.size() == kAttemptIdSize && change.size() == 8;
+}
+
+std::string change_text(uint32_t change) {
+  char text[9];
+  std::snprintf(text, sizeof text, "%08x", change);
+  return text;
+}
+
+std::string escape_field(Bytes text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f || c == '|' || c == '%') {
+      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
+}  // namespace liblock

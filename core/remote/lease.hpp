@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// One grant of one server, or of several: the keys it covers, under which attempt, and until when we may believe in
+// it. Shared by the handles of an owner that reentered. Changed on the loop's thread only; what other threads read is
+// atomic.
+//
+//   state     meaning                                                  left by
+//   Held      ours until ends_at                                       extend, renewal: a later end; release; loss
+//   Lost      ended, or taken away: never ours again, whatever comes   -
+//   Released  given back by us                                         -
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/handle.hpp"
+#include "runtime/timer_heap.hpp"
+
+namespace liblock {
+
+struct AcquireParams;
+struct Lease;
+using LeaseRef = std::shared_ptr<Lease>;
+
+// Whoever renews leases, and finds out when one has ended.
+class LeaseKeeper {
+ public:
+  // When it armed the lease.
+  virtual void on_timer(Lease &lease, Nanos now) = 0;
+
+ protected:
+  ~LeaseKeeper() = default;
+};
+
+// How long a grant is asked for.
+struct LeaseTerms {
+  LeaseTerms(const AcquireParams &params, Nanos first_lease);
+
+  Nanos ttl;       // that the holder is to have
+  Nanos first;     // of a grant that is answered: until the holder has shown that it lives
+  Nanos in_queue;  // of a grant to a waiter, counted from when he was last heard of
+  bool renews;
+  Nanos max_hold;
+  bool has_metadata;
+};
+
+// What a lease is to be from now on.
+struct Extension {
+  Nanos ttl = kNever;  // from now, or to be added to what remains; kNever: takes the expiry away
+  bool add = false;
+  bool renews = false;  // where it did not before
+};
+
+struct Lease : public Timer {
+  enum class State : uint8_t { Held, Lost, Released };
+  struct Key {
+    std::string lock_key;
+    uint32_t handles = 0;  // that hold it; 0: given back. Guarded by the mutex of Holds.
+  };
+
+  explicit Lease(LeaseKeeper &keeper_of_it) : keeper(keeper_of_it) {}
+  Lease(LeaseKeeper &keeper_of_it, const std::string &attempt_id, const std::vector<std::string> &lock_keys,
+        const LeaseTerms &terms)
+      : keeper(keeper_of_it),
+        id(attempt_id),
+        first_ttl(terms.first),
+        ttl(terms.ttl),
+        renews(terms.renews),
+        has_metadata(terms.has_metadata) {
+    for (const std::string &lock_key : lock_keys) keys.push_back({lock_key});
+  }
+
+  bool is_over(Nanos now) const {
+    return state.load(std::memory_order_acquire) != State::Held ||
+           now >= ends_at.load(std::memory_order_acquire);
+  }
+  // What of a time to live that was asked for can be trusted: 1 % for the rates of two clocks, 2 ms for their
+  // readings (Redlock's drift).
+  static Nanos trusted(Nanos ttl) { return ttl - ttl / 100 - 2 * kMillisecond; }
+
+  // Those that were not given back.
+  std::vector<std::string> held_keys() const {
+    std::vector<std::string> held;
+    for (const Key &key : keys) {
+      if (key.handles != 0) held.push_back(key.lock_key);
+    }
+    return held;
+  }
+
+  bool is_given_back() const {
+    return std::all_of(keys.begin(), keys.end(), [](const Key &key) { return key.handles == 0; });
+  }
+
+  bool wants_renewal() const { return renews || is_short; }
+
+  std::atomic<State> state{State::Held};
+  std::atomic<Nanos> ends_at{kNever};
+
+  // Loop thread.
+  LeaseKeeper &keeper;
+  std::weak_ptr<Lease> self;
+  std::string id;  // of the attempt
+  std::vector<Key> keys;
+  uint64_t token = 0;
+  Nanos first_ttl = kNever;  // that the attempt asked for
+  Nanos ttl = kNever;        // that a renewal asks for
+  bool renews = false;
+  Nanos hold_until = kNever;  // of max_hold_ms
+  bool has_metadata = false;
+  std::vector<Handle> locks;  // that it belongs to
+  int64_t keys_counted = 0;   // among those that the instance says it holds
+  size_t place = SIZE_MAX;    // among those of the keeper
+
+  // Of the keeper of one server alone.
+  bool is_short = false;  // handed over with less than its time to live: set to that, once
+  Nanos renew_at = kNever;
+  Nanos verify_at = kNever;  // where it must be; kNever: it is being verified, or waits for a connection
+  double renewals_per_s = 0;
+  uint32_t change = 0;        // number of the last one sent
+  uint32_t last_extend = 0;   // of the last one that set its end
+  uint32_t changes_open = 0;  // sent and not answered
+  bool in_doubt = false;      // one was sent, and nobody knows whether it was carried out
+  Nanos may_end_at = kNever;  // on the server at the latest, whatever was carried out
+  bool is_collected = false;  // waits for the next batch of renewals
+  bool must_verify = false;   // the server is another one: not renewed before it knows this lease
+
+  void fire(Nanos now) override { keeper.on_timer(*this, now); }
+};
+
+}  // namespace liblock

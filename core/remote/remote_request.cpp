@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// See remote_request.hpp. Times are the runtime's; only those of leases are by the suspend-aware clock.
+#include "remote/remote_request.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "remote/remote_instance.hpp"
+
+namespace liblock {
+
+namespace {
+
+void pack_word(std::string &packed, const liblock_bytes &word) {
+  packed += std::to_string(word.size) + ":";
+  packed.append(static_cast<const char *>(word.data), word.size);
+}
+
+}  // namespace
+
+RemoteRequest::RemoteRequest(RemoteInstance &instance, RemoteOwner &owner, std::span<const Bytes> keys,
+                             const AcquireParams &params)
+    : instance_(instance),
+      owner_(owner.shared_from_this()),
+      params_(params),
+      value_(params.value),
+      terms_(params, instance.first_lease),
+      began_at_(instance.runtime->now()) {
+  for (const liblock_metadata &m : params.metadata) {
+    pack_word(metadata_, m.name);
+    pack_word(metadata_, m.value);
+  }
+  for (const Bytes key : keys) keys_.push_back(instance.keyspace.lock_key(key));
+  std::sort(keys_.begin(), keys_.end(), [](const auto &a, const auto &b) { return compare_bytes(a, b) < 0; });
+  keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+  // One attempt takes what it takes, within the time-outs of the connection.
+  if (params.wait != kNever && !params.tries_once()) wait_until_ = began_at_ + params.wait;
+}
+
+bool RemoteRequest::reenters(const std::string &lock_key) const {
+  return std::any_of(reentered_.begin(), reentered_.end(),
+                     [&](const HeldLock::Part &part) { return part.lock_key() == lock_key; });
+}
+
+Nanos RemoteRequest::next_bound() const {
+  return std::min(wait_until_, was_queued_ ? retries_.next_at() : kNever);
+}
+
+void RemoteRequest::run() { instance_.waits().start(*this); }
+void RemoteRequest::fire(Nanos now) { instance_.waits().on_timer(*this, now); }
+
+void RemoteWaiting::start(RemoteRequest &request) {
+  all_.push_back(&request);
+  if (remote_.is_closing || request.owner_->closed.load()) return finish(request, Status::CLOSED);
+  ask(request);
+}
+
+void RemoteWaiting::ask(RemoteRequest &request) {
+  remote_.runtime->cancel(request);
+  if (request.owner_->closed.load()) return finish(request, Status::CLOSED);
+  if (!reenter(request)) send_attempt(request);
+}
+
+// What a named owner holds already it need not ask for. True: the request has ended, or waits for an extend.
+bool RemoteWaiting::reenter(RemoteRequest &request) {
+  request.reentered_.clear();
+  const AcquireParams &params = request.params_;
+  if (!request.owner_->named() || params.on_conflict == LIBLOCK_ON_CONFLICT_WAIT) return false;
+  const Nanos now = remote_.clock.now();
+  for (const std::string &key : request.keys_) {
+    const Reentry::Held *held = remote_.reentry.find(*request.owner_, key);
+    if (held == nullptr || held->part.lease->is_over(now)) continue;
+    if (params.on_conflict == LIBLOCK_ON_CONFLICT_FAIL) {
+      finish(request, Status::ALREADY_HELD);
+      return true;
+    }
+    if (const Status status = may_reenter(request, *held->part.lease); status != Status::OK) {
+      finish(request, status);
+      return true;
+    }
+    request.reentered_.push_back(held->part);
+  }
+  if (request.reentered_.size() != request.keys_.size()) return false;
+  // Of leases with tokens of their own: only a server can give one that counts for all of them.
+  const uint64_t token = request.reentered_.front().lease->token;
+  const bool agree = std::all_of(request.reentered_.begin(), request.reentered_.end(),
+                                 [&](const HeldLock::Part &part) { return part.lease->token == token; });
+  if (!agree) return false;
+  grant_handle(request, nullptr, 0);
+  return true;
+}
+
+void RemoteWaiting::grant_handle(RemoteRequest &request, const LeaseRef &lease, Nanos sent_at) {
+  auto lock = std::make_unique<HeldLock>();
+  lock->owner = request.owner_;
+  lock->parts = request.reentered_;
+  Grant &grant = request.grant;
+  if (lease != nullptr) {
+    for (size_t i = 0; i < lease->keys.size(); ++i) lock->parts.push_back({lease, i});
+    lock->token = lease->token;
+  } else {
+    lock->token = lock->parts.front().lease->token;  // as all of them have
+    grant.flags |= LIBLOCK_RESULT_REENTERED;
+  }
+  // What reenters counts only where it says so.
+  if (lease != nullptr || request.params_.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND)
+    lock->notice = LostNotice::of(request.params_, 0, lock->token);
+  lock->notice.token = lock->token;
+  HeldLock &held = *lock;
+  grant.token = lock->token;
+  grant.handle = remote_.holds.add(std::move(lock));
+  if (grant.handle == 0) return finish(request, Status::LIMIT);
+  if (lease != nullptr) remote_.begin_lease(lease, sent_at);
+  remote_.reentry.remember(held);
+  if (!request.reentered_.empty() && request.params_.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND)
+    return extend_reentered(request);
+  succeed(request);
+}
+
+void RemoteWaiting::succeed(RemoteRequest &request) {
+  Grant &grant = request.grant;
+  const HoldView seen = remote_.holds.view(grant.handle);
+  const Nanos left_least = request.params_.min_remaining;
+  if (left_least > 0 && seen.deadline != kNever && seen.deadline - remote_.clock.now() < left_least)
+    return finish(request, Status::TOO_LATE);
+  grant.token = seen.token;  // may have risen while the lease was set anew
+  grant.hold_count = seen.hold_count;
+  grant.remaining =
+      seen.deadline == kNever ? kNever : std::max<Nanos>(0, seen.deadline - remote_.clock.now());
+  if (request.was_queued_) grant.flags |= LIBLOCK_RESULT_WAITED;
+  ++remote_.counts.acquired;
+  finish(request, Status::OK);
+}
+
+// The end of the request waits for the answer; where the request ends before, its handle goes back.
+void RemoteWaiting::extend_reentered(RemoteRequest &request) {
+  request.state_ = RemoteRequest::State::Asking;
+  auto asked_by = std::make_shared<RemoteRequest *>(&request);
+  request.extending_ = asked_by;
+  arm(request);
+  HeldLock &mine = *remote_.holds.find(request.grant.handle);
+  mine.loss_told = true;  // nobody knows of it yet
+  const Nanos now = remote_.clock.now();
+  for (const HeldLock::Part &part : request.reentered_) {
+    const LeaseRef &lease = part.lease;
+    if (mine.extension_of(*lease) != nullptr) continue;  // of another of its keys
+    const Nanos ends_at = lease->ends_at.load();
+    mine.extended.push_back({lease, ends_at == kNever ? kNever : ends_at - now, lease->ttl, lease->renews});
+  }
+  const AcquireParams &params = request.params_;
+  remote_.set_leases(RemoteInstance::leases_of(mine), {params.ttl, false, params.renew},
+                     [this, asked_by](Status status, const std::string &why) {
+                       if (*asked_by == nullptr) return;
+                       RemoteRequest &ended = **asked_by;
+                       ended.extending_.reset();
+                       if (HeldLock *lock = remote_.holds.find(ended.grant.handle); lock != nullptr)
+                         lock->loss_told = false;
+                       if (status == Status::OK) return succeed(ended);
+                       if (status == Status::LOST) {
+                         remote_.release(std::exchange(ended.grant.handle, 0), nullptr);
+                         return ask(ended);  // what it would have reentered is no more
+                       }
+                       remote_.note_trouble(status, why);
+                       finish(ended, status);
+                     });
+}
+
+bool RemoteWaiting::begins_to_wait(RemoteRequest &request) {
+  if (remote_.counts.waiters.load() >= remote_.waiters_max) {
+    finish(request, Status::LIMIT);
+    return false;
+  }
+  ++remote_.counts.waiters;
+  ++remote_.counts.contended;
+  request.was_queued_ = true;
+  const auto step = request.retries_.start(request.params_.retry, remote_.random, request.began_at_);
+  if (step != RetryCount::Step::Refused) return true;
+  refuse_interval(request);
+  return false;
+}
+
+void RemoteWaiting::refuse_interval(RemoteRequest &request) {
+  remote_.note_trouble(Status::INVALID_ARGUMENT,
+                       "backoff_callback returned a negative interval; return milliseconds, or 0 = at once");
+  finish(request, Status::INVALID_ARGUMENT);
+}
+
+bool RemoteWaiting::ends_by_time(RemoteRequest &request, Nanos now) {
+  if (request.was_queued_) {
+    const auto step = request.retries_.advance(request.params_.retry, remote_.random, now);
+    if (step == RetryCount::Step::Refused) {
+      refuse_interval(request);
+      return true;
+    }
+    if (step == RetryCount::Step::Exhausted) {
+      time_is_over(request, Status::RETRIES_EXHAUSTED);
+      return true;
+    }
+  }
+  if (now < request.wait_until_) return false;
+  time_is_over(request, Status::TIMEOUT);
+  return true;
+}
+
+void RemoteWaiting::time_is_over(RemoteRequest &request, Status usual) {
+  finish(request, request.trouble_ != Status::OK ? request.trouble_ : ending_of(usual));
+}
+
+void RemoteWaiting::end(RemoteRequest &request, Status status) {
+  if (request.state_ != RemoteRequest::State::Over) finish(request, status);
+}
+
+void RemoteWaiting::finish(RemoteRequest &request, Status status) {
+  request.state_ = RemoteRequest::State::Over;
+  remote_.runtime->cancel(request);
+  let_go(request);
+  if (request.extending_ != nullptr) *request.extending_ = nullptr;
+  if (status != Status::OK && request.grant.handle != 0)
+    remote_.release(std::exchange(request.grant.handle, 0), nullptr);
+  all_.remove(&request);
+  if (request.was_queued_) --remote_.counts.waiters;
+  if (status == Status::TIMEOUT || status == Status::RETRIES_EXHAUSTED) ++remote_.counts.timeouts;
+  if (status == Status::CANCELED) ++remote_.counts.canceled;
+  Grant &grant = request.grant;
+  grant.status = status;
+  grant.attempts = request.retries_.attempts();
+  grant.waited = remote_.runtime->now() - request.began_at_;
+  request.finished();
+}
+
+void RemoteWaiting::end_all(const RemoteOwner *owner, Status status) {
+  std::vector<RemoteRequest *> ending;
+  for (RemoteRequest *request = all_.front(); request != nullptr; request = All::next(request)) {
+    if (owner == nullptr || request->owner_.get() == owner) ending.push_back(request);
+  }
+  for (RemoteRequest *request : ending) finish(*request, status);
+}
+
+}  // namespace liblock

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Acquires of an instance, from the call to their end, as far as they are the same on one server and on several: what
+// was asked for, what its owner holds already, the handle, its end. How a request comes to its lock is the engine's
+// own: it derives from both classes. Loop thread.
+//
+//   state    meaning                                      left by
+//   Asking   its attempt is at the servers                an answer, a failure; an end
+//   Waiting  it stands in a queue, or looks again later   a grant, another attempt; an end
+//   Over     finished() was called                        -
+//   An end is: cancelled, wait_ms or the retries are over, closed, dequeued.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/list.hpp"
+#include "engine/acquire_params.hpp"
+#include "lease/retry_policy.hpp"
+#include "remote/holds.hpp"
+#include "runtime/inbox.hpp"
+
+namespace liblock {
+
+class RemoteInstance;
+
+class RemoteRequest : public LoopTask, public Timer {
+ public:
+  enum class State : uint8_t { New, Asking, Waiting, Over };
+
+  RemoteRequest(RemoteInstance &instance, RemoteOwner &owner, std::span<const Bytes> keys,
+                const AcquireParams &params);
+  // Its end, `grant`: exactly once. May be the end of this object.
+  virtual void finished() = 0;
+  void run() override;
+  void fire(Nanos now) override;
+
+  Grant grant;
+
+ protected:
+  friend class RemoteWaiting;
+  ~RemoteRequest() override = default;
+
+  // Its owner holds that key already.
+  bool reenters(const std::string &lock_key) const;
+  // When its wait is over, or its next retry is to be counted.
+  Nanos next_bound() const;
+
+  RemoteInstance &instance_;
+  const std::shared_ptr<RemoteOwner> owner_;
+  std::vector<std::string> keys_;  // lock keys, sorted, each once
+  const AcquireParams &params_;
+  // What the caller's memory held during the call.
+  const std::string value_;
+  std::string metadata_;  // names and values, each behind its size
+  const LeaseTerms terms_;
+  const Nanos began_at_;  // by the runtime's clock, as wait_until_
+  State state_ = State::New;
+  std::vector<HeldLock::Part> reentered_;
+  RetryCount retries_;
+  Nanos wait_until_ = kNever;
+  Status trouble_ = Status::OK;                 // why the last attempt could not be made
+  std::shared_ptr<RemoteRequest *> extending_;  // set while leases that it reenters are set anew
+  bool was_queued_ = false;
+  ListLinks<RemoteRequest> all_links_;
+};
+
+class RemoteWaiting {
+ public:
+  explicit RemoteWaiting(RemoteInstance &instance) : remote_(instance) {}
+
+  void start(RemoteRequest &request);
+  void end(RemoteRequest &request, Status status);
+  // Those of one owner, or all.
+  void end_all(const RemoteOwner *owner, Status status);
+  bool empty() const { return all_.empty(); }
+  size_t size() const { return all_.size(); }
+  virtual void on_timer(RemoteRequest &request, Nanos now) = 0;
+
+ protected:
+  ~RemoteWaiting() = default;
+
+  // What its owner does not hold already is to be asked for: state_ becomes Asking. May end the request.
+  virtual void send_attempt(RemoteRequest &request) = 0;
+  // Whether its owner may go on with that lease for it.
+  virtual Status may_reenter(const RemoteRequest &, const Lease &) const { return Status::OK; }
+  // It ends: nothing of it may stay on a server but what it was granted. What only the engine knows of it goes into
+  // its grant.
+  virtual void let_go(RemoteRequest &request) = 0;
+  // Its timer, for the next thing that is to happen to it.
+  virtual void arm(RemoteRequest &request) = 0;
+  // How a wait ends that no trouble of its own ended: `usual`, unless no server was ever there.
+  virtual Status ending_of(Status usual) const = 0;
+
+  // An attempt, unless its owner holds all of it, or was closed.
+  void ask(RemoteRequest &request);
+  // Of a new lease, of what its owner holds already (nullptr), or of both.
+  void grant_handle(RemoteRequest &request, const LeaseRef &lease, Nanos sent_at);
+  // The first attempt has failed: bounds and the first retry interval. False: the request has ended.
+  bool begins_to_wait(RemoteRequest &request);
+  // True: its time or its retries are over, and it has ended.
+  bool ends_by_time(RemoteRequest &request, Nanos now);
+  void refuse_interval(RemoteRequest &request);
+  void finish(RemoteRequest &request, Status status);
+
+  using All = List<RemoteRequest, &RemoteRequest::all_links_>;
+  All all_;
+
+ private:
+  void time_is_over(RemoteRequest &request, Status usual);
+  bool reenter(RemoteRequest &request);
+  void extend_reentered(RemoteRequest &request);
+  void succeed(RemoteRequest &request);
+
+  RemoteInstance &remote_;
+};
+
+}  // namespace liblock

@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a lock over five servers is: what it costs, what it survives, how its end is told; and which servers are refused
+as nodes, which are waited for. Random faults are quorum_chaos.py's."""
+import contextlib
+import shutil
+import statistics
+import time
+
+from harness import SLOW, Agent, Server, eventually, main, same, status, test
+from quorums import MAX_TTL_MS, Quorum, found, opened
+
+LONG = {"ttl_ms": MAX_TTL_MS}  # nothing is renewed meanwhile
+
+
+def locked(agent, key="k", **options):
+    return status(agent("acquire", "c", key, **options), "OK")
+
+
+def released(agent, lock, *wanted):
+    return status(agent("release", "c", lock.lock), *(wanted or ["OK"]))
+
+
+def latency_ms(agent, count=60):
+    """Of an acquire and its release together, the median."""
+    times = []
+    for _ in range(count):
+        lock = locked(agent, "measured", **LONG)
+        times.append(1000 * (lock.seconds + released(agent, lock).seconds))
+    return statistics.median(times)
+
+
+@test
+def a_free_key_costs_one_round_trip_and_one_call_to_each_node_and_so_does_its_release():
+    with Quorum() as quorum, Agent() as first, Agent() as second:
+        for agent in (first, second):
+            opened(agent, quorum)
+            released(agent, locked(agent, **LONG))
+        calls, single, count = quorum.script_calls(), 0, 200
+
+        def settled(more):
+            return eventually(lambda: all(a >= b + more for a, b in zip(quorum.script_calls(), calls)))
+
+        for i in range(count):
+            agent = (first, second)[i % 2]
+            lock = locked(agent, **LONG)
+            assert settled(1)
+            single += [a - b for a, b in zip(quorum.script_calls(), calls)] == [1] * 5
+            released(agent, lock)
+            assert settled(2)
+            calls = quorum.script_calls()
+        print(f"# one round trip: {100 * single / count:.1f} % of {count}", flush=True)
+        assert single >= 0.9 * count, single
+        before = quorum.script_calls()
+        for _ in range(100):
+            released(first, locked(first, **LONG))
+        assert eventually(lambda: [a - b for a, b in zip(quorum.script_calls(), before)] == [200] * 5), before
+
+
+@test
+def a_dead_node_and_a_stopped_one_cost_nothing_after_their_first_miss():
+    with Quorum() as quorum, Agent() as agent:
+        opened(agent, quorum)
+        healthy = latency_ms(agent)
+        quorum[0].kill()
+        with quorum[3].paused():
+            released(agent, locked(agent, **LONG))
+            without = latency_ms(agent)
+            print(f"# healthy {healthy:.2f} ms, without two {without:.2f} ms: {without / healthy:.2f}", flush=True)
+            assert without < 3 * healthy + 2, (healthy, without)
+
+
+@test
+def a_release_hands_over_to_who_waits_within_a_message_delay():
+    with Quorum() as quorum, Agent() as first, Agent() as second:
+        opened(first, quorum)
+        opened(second, quorum)
+        holder, other = first, second
+        lock = locked(holder, "handed")
+        times = []
+        for _ in range(30):
+            waiting = other.ask("acquire", "c", "handed")
+            time.sleep(0.05)
+            assert not waiting.is_settled
+            began = time.monotonic()
+            released(holder, lock)
+            lock = status(waiting.result(), "OK")
+            times.append(1000 * (waiting.began + lock.seconds - began))
+            holder, other = other, holder
+        print(f"# hand-over: median {statistics.median(times):.2f} ms, longest {max(times):.1f} ms", flush=True)
+        assert statistics.median(times) < 20 * SLOW, times
+        assert sorted(times)[-3] < 250 * SLOW, times  # a look by the timer comes after 1,000 ms
+
+
+@test
+def a_release_is_whole_with_two_nodes_dead_partial_with_three_and_in_doubt_with_all_stopped():
+    with Quorum() as quorum, Agent() as agent:
+        opened(agent, quorum)
+        whole, partial, doubtful = (locked(agent, key, ttl_ms=MAX_TTL_MS) for key in ("w", "p", "d"))
+        quorum[0].kill()
+        quorum[1].kill()
+        released(agent, whole)
+        with quorum[2].paused():
+            answer = released(agent, partial, "PARTIAL")
+            assert answer.seconds < 1 * SLOW, answer
+            with quorum[3].paused(), quorum[4].paused():
+                answer = released(agent, doubtful, "IN_DOUBT")
+                assert answer.seconds < 1 * SLOW, answer
+        assert eventually(lambda: not any(quorum[i].call("EXISTS", "liblock:p", "liblock:d") for i in (2, 3, 4)))
+
+
+@test
+def a_loss_is_told_before_anybody_else_can_hold_the_key():
+    with Quorum(proxied=True) as quorum, Agent() as cut_off, Agent() as other:
+        opened(cut_off, quorum, client_name="cut-off")
+        opened(other, quorum, client_name="other")
+        lock = locked(cut_off, "lost")
+        told = cut_off.ask("wait_lost", "c", lock.lock, wait_ms=20000)
+        assert eventually(lambda: quorum.held_on("lost") == 5)
+        for number in range(5):
+            quorum.board.cut("cut-off", number)
+        status(other("acquire", "c", "lost", wait_ms=20000), "OK")
+        status(cut_off("is_held", "c", lock.lock), "LOST")
+        status(told.result(1), "LOST")
+        same(cut_off("told", "c").lost, 1)
+        status(cut_off("release", "c", lock.lock), "LOST")
+
+
+def granted_while_held(lose):
+    """Whether a majority that lost its data grants a key that somebody holds who cannot renew it. And what it says."""
+    kept = ["--appendonly", "yes", "--appendfsync", "always"]
+    with Quorum(5, *kept, proxied=True) as quorum, Agent() as holder, Agent() as other:
+        opened(holder, quorum, client_name="holder")
+        opened(other, quorum, client_name="other")
+        for server in quorum.servers:
+            shutil.copytree(server.directory / "appendonlydir", server.directory / "copy")
+        lock = locked(holder, "kept", **LONG)
+        assert eventually(lambda: quorum.held_on("kept") == 5)
+        for number in range(5):
+            quorum.board.cut("holder", number)
+        for server in quorum.servers[:3]:
+            lose(server)
+        seen = set()
+        while True:
+            answer = status(other("try", "c", "kept"), "OK", "BUSY", "QUARANTINED", "NO_QUORUM", "IN_DOUBT")
+            seen.add(answer.status)
+            if answer.status == "OK":
+                return holder("is_held", "c", lock.lock).status == "OK", seen
+            time.sleep(0.01)
+
+
+@test
+def a_majority_that_lost_its_data_grants_nothing_that_somebody_may_hold():
+    def wipe(server):
+        server.kill()
+        shutil.rmtree(server.directory / "appendonlydir")
+        server.start()
+
+    def roll_back(server):  # as after a power loss
+        server.kill()
+        shutil.rmtree(server.directory / "appendonlydir")
+        shutil.move(server.directory / "copy", server.directory / "appendonlydir")
+        server.start()
+
+    def empty(server):
+        server.call("FLUSHALL")
+
+    for lose in (wipe, roll_back, empty):
+        was_held, seen = granted_while_held(lose)
+        assert not was_held, lose.__name__
+        assert "QUARANTINED" in seen, (lose.__name__, seen)
+
+
+@test
+def a_lock_survives_rolling_restarts_of_all_nodes():
+    with Quorum() as quorum, Agent() as agent, Agent() as other:
+        opened(agent, quorum)
+        opened(other, quorum)
+        lock = locked(agent, "rolling")
+        for server in quorum.servers:
+            server.restart()
+            assert eventually(lambda: server.call("EXISTS", "liblock:rolling") == 1), "it was not written anew"
+            assert eventually(lambda: quorum.voting() == 5), "it does not vote again"
+        status(agent("is_held", "c", lock.lock), "OK")
+        status(other("try", "c", "rolling"), "BUSY")
+        released(agent, lock)
+
+
+@test
+def an_open_succeeds_without_some_nodes_and_names_them():
+    with Quorum() as quorum, Agent() as agent:
+        quorum[3].kill()
+        with quorum[0].paused():
+            answer = status(agent("open", "c", quorum.url, max_ttl_ms=MAX_TTL_MS), "OK")
+            for number in range(5):
+                same(str(quorum[number].port) in answer.message, number in (0, 3))
+            released(agent, locked(agent))
+
+
+def refused(url, wanted, says, **options):
+    with Agent() as agent:
+        answer = status(agent("open", "c", url, max_ttl_ms=MAX_TTL_MS, **options), wanted)
+        assert says in answer.message, answer
+        assert "s3cr3t" not in answer.message, answer
+
+
+@test
+def the_same_server_twice_is_refused_however_it_is_named():
+    with Quorum(3) as quorum:
+        refused(f"quorum:{quorum[0].url},{quorum[1].url},{quorum[0].url}", "INVALID_ARGUMENT", "are the same")
+        again = quorum[0].url.replace("127.0.0.1", "localhost")
+        refused(f"quorum:{quorum[0].url},{quorum[1].url},{again}", "INVALID_ARGUMENT", "the same server as")
+        again = quorum[0].unix_url
+        refused(f"quorum:{quorum[0].url},{quorum[1].url},{again}", "INVALID_ARGUMENT", "the same server as")
+
+
+@test
+def a_replica_an_evicting_server_and_a_node_of_another_quorum_are_refused():
+    with Quorum(3) as quorum, Quorum(3) as other, Server() as spare:
+        two = f"{quorum[0].url},{quorum[1].url}"
+        refused(f"quorum:{two},{other[0].url}", "INVALID_ARGUMENT", "it belongs to another quorum")
+        refused(f"quorum:{two},{spare.url}", "INVALID_ARGUMENT", "it is no node of the quorum's configuration")
+        quorum[2].call("REPLICAOF", "127.0.0.1", 1)
+        refused(quorum.url, "READ_ONLY", "replica")
+        quorum[2].call("REPLICAOF", "NO", "ONE")
+        quorum[1].call("CONFIG", "SET", "maxmemory", "100mb")
+        quorum[1].call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+        refused(quorum.url, "INVALID_ARGUMENT", "noeviction")
+
+
+def states(agent):
+    return agent("quorum_status", "c").states.split(",")
+
+
+@test
+def a_node_that_begins_to_evict_is_refused_from_its_next_connection_on_until_it_stops():
+    with Quorum(3) as quorum, Agent() as agent:
+        opened(agent, quorum)
+        quorum[1].call("CONFIG", "SET", "maxmemory", "100mb")
+        quorum[1].call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+        released(agent, locked(agent))
+        same(states(agent), ["UP", "UP", "UP"])
+        quorum[1].call("CLIENT", "KILL", "TYPE", "normal")
+        assert eventually(lambda: states(agent) == ["UP", "REFUSED", "UP"]), states(agent)
+        released(agent, locked(agent))
+        with quorum[0].paused():
+            answer = status(agent("try", "c", "k"), "IN_DOUBT")
+            assert "noeviction" in answer.message, answer
+        quorum[1].call("CONFIG", "SET", "maxmemory-policy", "noeviction")
+        assert eventually(lambda: states(agent) == ["UP", "UP", "UP"]), states(agent)
+        calls = quorum[1].script_calls()
+        released(agent, locked(agent))
+        assert eventually(lambda: quorum[1].script_calls() > calls), "it is not asked"
+
+
+@test
+def a_node_without_memory_or_with_an_endless_script_is_done_without():
+    with Quorum(3) as quorum, Agent() as agent:
+        opened(agent, quorum)
+        quorum[1].call("CONFIG", "SET", "maxmemory", 1000)
+        lock = locked(agent, "one")
+        same(quorum.held_on("one"), 2)
+        quorum[1].call("CONFIG", "SET", "maxmemory", 0)
+        assert eventually(lambda: quorum.held_on("one") == 3), "it was not written anew"
+        released(agent, lock)
+        with contextlib.ExitStack() as stack:
+            stack.callback(quorum[2].keep_busy())
+            assert eventually(quorum[2].is_busy)
+            released(agent, locked(agent, "two"))
+        assert eventually(lambda: states(agent) == ["UP", "UP", "UP"]), states(agent)
+
+
+@test
+def a_wrong_password_is_refused_without_being_shown():
+    with Quorum(3, "--requirepass", "right", founded=False) as quorum:
+        with_password = "quorum:" + ",".join(s.url.replace("//", "//:right@") for s in quorum.servers)
+        found(with_password)
+        wrong = with_password.replace("right", "s3cr3t", 1)
+        refused(wrong, "AUTH", "password")
+        with Agent() as agent:
+            status(agent("open", "c", quorum.url, password="right", max_ttl_ms=MAX_TTL_MS), "OK")
+            released(agent, locked(agent))
+
+
+@test
+def a_cluster_that_nobody_founded_says_for_how_long_it_is_silent_and_what_helps():
+    with Quorum(founded=False) as quorum, Agent() as agent:
+        answer = status(agent("open", "c", quorum.url, max_ttl_ms=MAX_TTL_MS), "OK")
+        for word in ("5 of 5 nodes do not vote yet", " ms", "liblock_quorum_init"):
+            assert word in answer.message, answer
+        answer = status(agent("try", "c", "k"), "QUARANTINED")
+        left = int(answer.message.split("that ends in ")[1].split(" ms")[0])
+        assert 0 < left <= MAX_TTL_MS * 1.01, answer
+        lock = locked(agent, wait_ms=10000)
+        assert lock.seconds * 1000 >= left * 0.9 or left < 100, (lock, left)
+        released(agent, lock)
+
+
+@test
+def a_quorum_is_founded_once_and_again_by_force_only():
+    with Quorum(3) as quorum, Agent() as agent:
+        opened(agent, quorum)
+        released(agent, locked(agent))
+        answer = status(agent("quorum_init", "c"), "NODES_MISMATCH")
+        assert "FORCE" in answer.message, answer
+        status(agent("quorum_init", "c", force=1), "OK")
+        released(agent, locked(agent))
+    with Quorum(3, founded=False) as quorum, Agent() as agent:
+        quorum[2].kill()
+        opened(agent, quorum)
+        answer = status(agent("quorum_init", "c"), "NO_QUORUM")
+        assert str(quorum[2].port) in answer.message, answer
+
+
+@test
+def a_node_that_was_emptied_rejoins_by_itself():
+    with Quorum(3) as quorum, Agent() as agent:
+        opened(agent, quorum)
+        token = released(agent, locked(agent)) and locked(agent)
+        released(agent, token)
+        quorum[1].call("FLUSHALL")
+        lock = locked(agent)
+        assert eventually(lambda: quorum.voting() == 2), "it votes at once"
+        assert eventually(lambda: quorum.voting() == 3), "it does not vote again"
+        assert eventually(lambda: quorum.held_on("k") == 3), "it was not written anew"
+        released(agent, lock)
+        assert locked(agent).token > lock.token > token.token
+        told = agent("told", "c")
+        assert told.quarantined >= 1 and told.rejoined >= 1, told
+
+
+@test
+def a_node_that_copied_another_ones_data_gives_no_second_vote():
+    with Quorum(3) as quorum, Agent() as agent:
+        opened(agent, quorum)
+        quorum[2].call("REPLICAOF", "127.0.0.1", quorum[0].port)
+        assert eventually(lambda: b"master_link_status:up" in quorum[2].call("INFO", "replication"), 20)
+        quorum[2].call("REPLICAOF", "NO", "ONE")
+        released(agent, locked(agent, wait_ms=10000))
+        refused(quorum.url, "INVALID_ARGUMENT", "a copy of another node's")
+        quorum[2].call("FLUSHALL")
+        assert eventually(lambda: quorum.voting() == 3), "it is no node of its own again"
+
+
+if __name__ == "__main__":
+    main()

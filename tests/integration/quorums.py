@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Servers that are a quorum together: started, founded, and taken by their number."""
+import contextlib
+
+from harness import Agent, Server, status
+from switchboard import Switchboard
+
+MAX_TTL_MS = 1500  # short silences; leases by renewal are as long at the most
+
+
+class Quorum:
+    """So many servers, and the url that names them. proxied: the url names a switchboard's ports
+    instead, behind which they are."""
+
+    def __init__(self, count=5, *arguments, founded=True, proxied=False, max_ttl_ms=MAX_TTL_MS):
+        self.max_ttl_ms = max_ttl_ms
+        self.stack = contextlib.ExitStack()
+        self.servers, self.board = [], None
+        try:
+            for _ in range(count):
+                self.servers.append(self.stack.enter_context(Server(*arguments)))
+            if proxied:
+                self.board = self.stack.enter_context(Switchboard([server.port for server in self.servers]))
+            if founded:
+                found(self.url, max_ttl_ms)
+        except BaseException:
+            self.stack.close()
+            raise
+
+    @property
+    def url(self):
+        if self.board:
+            return "quorum:" + ",".join(f"redis://127.0.0.1:{port}/0" for port in self.board.ports)
+        return "quorum:" + ",".join(server.url for server in self.servers)
+
+    def __getitem__(self, number):
+        return self.servers[number]
+
+    def held_on(self, key, prefix="liblock:"):
+        return sum(server.call("EXISTS", prefix + key) for server in self.servers)
+
+    def script_calls(self):
+        return [server.script_calls() for server in self.servers]
+
+    def voting(self):
+        """How many do, by what they say of themselves."""
+        return sum(votes(server) for server in self.servers)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()
+
+
+def votes(server):
+    said = server.call("HMGET", "ll1:node", "silent_until", "needs_floor")
+    seconds, micros = server.call("TIME")
+    return said[1] == b"0" and int(seconds) * 1000000 + int(micros) >= int(said[0])
+
+
+def found(url, max_ttl_ms=MAX_TTL_MS):
+    """A new cluster is silent until somebody says that it is one."""
+    with Agent() as agent:
+        status(agent("open", "founder", url, max_ttl_ms=max_ttl_ms), "OK")
+        status(agent("quorum_init", "founder"), "OK")
+
+
+def opened(agent, quorum, name="c", **options):
+    status(agent("open", name, quorum.url, **{"max_ttl_ms": quorum.max_ttl_ms, **options}), "OK")
+    return agent

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+// Which servers are nodes of a quorum, and which are not: after all data were lost, after nodes were exchanged, and
+// where those that are named are the wrong ones.
+#include "changes.hpp"
+
+using namespace unit;
+
+namespace {
+
+struct Opened {
+  int times = 0;
+  Status status = Status::OK;
+  std::string why;
+  bool says(const std::string &text) const { return why.find(text) != std::string::npos; }
+};
+
+std::shared_ptr<Opened> open(Process &process, World &world, int64_t ms = 2'000) {
+  auto opened = std::make_shared<Opened>();
+  run_once(process.host(), [&process, opened] {
+    process.instance().when_opened([opened](Status status, const std::string &why) {
+      ++opened->times;
+      opened->status = status;
+      opened->why = why;
+    });
+  });
+  world.run_ms(ms);
+  return opened;
+}
+
+std::string shown(Process &by) {
+  std::string message;
+  by.instance().board.view(by.instance().clock.now(), message);
+  return message;
+}
+
+}  // namespace
+
+UNIT_TEST(servers_that_have_all_lost_a_quorum_begin_no_new_one_unless_by_force) {
+  Stage s(3);
+  Wanted &held = s.a->take("k");
+  for (Node *node : s.nodes) node->stop(Node::Data::Lost);
+  s.a->host().cut();
+  for (Node *node : s.nodes) node->start();
+  s.world.run_ms(2'000);
+  EXPECT(s.a->holds(held.grant().handle));
+  EXPECT(shown(*s.b).find("liblock_quorum_init") == std::string::npos);
+  Process late(s.world, "late", over(s.nodes));
+  const auto opened = open(late, s.world);
+  EXPECT(opened->status == Status::OK && opened->says("do not vote yet"));
+  EXPECT(!opened->says("liblock_quorum_init"));
+  for (Process *by : {s.b.get(), &late}) {
+    const auto founded = by->found();
+    s.world.run_ms(100);
+    EXPECT(founded->is(Status::NODES_MISMATCH));
+  }
+  const auto forced = late.found(true);
+  s.world.run_ms(100);
+  EXPECT(forced->is(Status::OK));
+}
+
+UNIT_TEST(who_has_seen_a_server_vote_that_has_lost_its_mark_begins_no_quorum_with_it) {
+  liblock::QuorumOptions options = brief();
+  Stage s(3, 1, false, options);
+  s.b->end();
+  s.world.run_ms(20'000);  // nobody has made a quorum of them: they vote when their silence is over
+  s.a->take("k", brief_lease());
+  for (Node *node : s.nodes) {
+    node->stop(Node::Data::Lost);
+    node->start();
+  }
+  s.world.run_ms(3'000);
+  const auto founded = s.a->found();
+  s.world.run_ms(100);
+  EXPECT(founded->is(Status::NODES_MISMATCH));
+}
+
+UNIT_TEST(of_new_servers_it_is_said_that_a_quorum_of_them_can_begin) {
+  Stage s(3, 1, false);
+  Process late(s.world, "late", over(s.nodes));
+  EXPECT(open(late, s.world)->says("liblock_quorum_init"));
+  EXPECT(shown(late).find("liblock_quorum_init") != std::string::npos);
+}
+
+UNIT_TEST(nodes_that_nobody_can_tell_the_largest_token_name_those_that_are_missing) {
+  Stage s(5, 1, true, brief());
+  s.nodes[0]->stop(Node::Data::Lost);
+  s.nodes[0]->start();
+  for (const int n : {3, 4}) s.nodes[n]->stop(Node::Data::Kept);
+  s.world.run_ms(20'000);
+  std::string why;
+  run_once(s.b->host(), [&] {
+    why =
+        s.b->instance().why_quarantined(s.b->instance().membership.rule(liblock::quorum::kEveryNode, 0)).text;
+  });
+  s.world.run_ms(10);
+  EXPECT(why.find("for which 3 nodes must answer") != std::string::npos);
+  EXPECT(why.find(url(*s.nodes[3])) != std::string::npos && why.find(url(*s.nodes[4])) != std::string::npos);
+  EXPECT(why.find(" 0 ms") == std::string::npos && why.find("liblock_quorum_init") == std::string::npos);
+  EXPECT(why.find(url(*s.nodes[1])) == std::string::npos);
+}
+
+UNIT_TEST(a_node_that_was_removed_and_is_brought_back_votes_again) {
+  Stage s(3, 1, true, brief());
+  Node &fresh = s.world.add_node("fresh");
+  Wanted &held = s.a->take("k", brief_lease());
+  const std::vector<Node *> without = {s.nodes[0], s.nodes[1], &fresh};
+  const auto removed = set_nodes(*s.a, without);
+  s.world.run_ms(30'000);
+  EXPECT(removed->is(Status::OK));
+  const auto back = set_nodes(*s.a, s.nodes);
+  s.world.run_ms(30'000);
+  EXPECT(back->is(Status::OK) && s.a->holds(held.grant().handle));
+  const std::string mark = s.nodes[2]->ask({"HGET", "ll1:node", "who"}).text;
+  EXPECT(!mark.empty() && !mark.ends_with("|n3"));
+  EXPECT(s.nodes[2]->ask({"EXISTS", "liblock:k"}).is(1));
+  const uint64_t token = held.grant().token;
+  s.a->release(held.grant().handle);
+  s.nodes[0]->stop(Node::Data::Kept);
+  s.world.run_ms(500);
+  EXPECT(s.b->take("k", brief_lease()).grant().token > token);
+}
+
+UNIT_TEST(a_node_that_comes_back_is_silent_as_a_new_one_is) {
+  Stage s(3, 1, true, brief());
+  Node &fresh = s.world.add_node("fresh");
+  EXPECT((set_nodes(*s.a, {s.nodes[0], s.nodes[1], &fresh}), s.world.run_ms(30'000), true));
+  const auto back = set_nodes(*s.a, s.nodes);
+  s.world.run_ms(2'000);
+  EXPECT(back->times == 0 && s.nodes[2]->ask({"HGET", "ll1:node", "needs_floor"}).is("1"));
+  s.world.run_ms(28'000);
+  EXPECT(back->is(Status::OK) && s.nodes[2]->ask({"HGET", "ll1:node", "needs_floor"}).is("0"));
+}
+
+UNIT_TEST(a_context_that_still_names_a_node_that_was_removed_opens_and_shows_it_as_refused) {
+  Stage s(3, 1, true, brief());
+  Node &fresh = s.world.add_node("fresh");
+  EXPECT((set_nodes(*s.a, {s.nodes[0], s.nodes[1], &fresh}), s.world.run_ms(30'000), true));
+  Process late(s.world, "late", over(s.nodes, brief()));
+  const auto opened = open(late, s.world);
+  EXPECT(opened->times == 1 && opened->status == Status::OK);
+  EXPECT(opened->says("not part of the quorum any more") && opened->says(url(*s.nodes[2])));
+  std::string message;
+  const auto view = late.instance().board.view(late.instance().clock.now(), message);
+  EXPECT(view->nodes[2].state == LIBLOCK_NODE_REFUSED);
+  late.take("k", brief_lease());
+}
+
+UNIT_TEST(a_server_that_is_refused_leaves_no_mark_on_the_others_that_were_named_with_it) {
+  World world(1);
+  std::vector<Node *> nodes;
+  for (int i = 0; i < 4; ++i) nodes.push_back(&world.add_node("n" + std::to_string(i)));
+  nodes[2]->set_replica(true);
+  Process wrong(world, "wrong", over({nodes[0], nodes[1], nodes[2]}));
+  EXPECT(open(wrong, world)->status == Status::READ_ONLY);
+  for (const int n : {0, 1}) EXPECT(nodes[n]->ask({"EXISTS", "ll1:node"}).is(0));
+  wrong.end();
+  Process right(world, "right", over({nodes[0], nodes[1], nodes[3]}));
+  EXPECT(open(right, world)->status == Status::OK);
+  const auto founded = right.found();
+  world.run_ms(100);
+  EXPECT(founded->is(Status::OK));
+  right.take("k");
+}
+
+UNIT_TEST(servers_with_marks_go_on_while_one_that_is_named_is_down_or_refused) {
+  Stage s(3, 1, true, brief());
+  s.nodes[2]->stop(Node::Data::Kept);
+  Process late(s.world, "late", over(s.nodes, brief()));
+  EXPECT(open(late, s.world)->status == Status::OK);
+  late.release(late.take("k", brief_lease()).grant().handle);
+  s.nodes[2]->set_replica(true);
+  s.nodes[2]->start();
+  s.world.run_ms(2'000);
+  late.take("k", brief_lease());
+}
+
+UNIT_TEST(observers_that_one_context_names_are_fed_and_read_by_all) {
+  Stage s(3, 1, true, brief());
+  Node &observer = s.world.add_node("o");
+  const auto changed = set_nodes(*s.a, s.nodes, 0, {&observer});
+  s.world.run_ms(30'000);
+  EXPECT(changed->is(Status::OK) && s.a->instance().observers.all().size() == 1);
+  // An idle one hears of it with its next call, at the latest.
+  s.b->take("k", brief_lease());
+  s.world.run_ms(1'000);
+  EXPECT(s.b->instance().observers.all().size() == 1);
+  s.b->take("of b", brief_lease());
+  Process late(s.world, "late", over(s.nodes, brief()));
+  s.world.run_ms(300);
+  late.take("of late", brief_lease());
+  s.world.run_ms(300);
+  for (const char *key : {"of b", "of late"})
+    EXPECT(observer.ask({"EXISTS", std::string("liblock:") + key}).is(1));
+  const auto none = set_nodes(*s.b, s.nodes);
+  s.world.run_ms(30'000);
+  EXPECT(none->is(Status::OK) && s.b->instance().observers.all().empty());
+  late.take("again", brief_lease());
+  s.world.run_ms(300);
+  EXPECT(late.instance().observers.all().empty());
+}
+
+UNIT_TEST(who_only_reads_hears_of_new_observers) {
+  Stage s(3, 1, true, brief());
+  Node &observer = s.world.add_node("o");
+  const auto changed = set_nodes(*s.a, s.nodes, 0, {&observer});
+  s.world.run_ms(30'000);
+  EXPECT(changed->is(Status::OK));
+  s.b->about("k", Ask::What::Read, [](Ask &ask) { ask.from = Ask::From::Nearest; });
+  s.world.run_ms(1'000);
+  EXPECT(s.b->instance().observers.all().size() == 1);
+}
+
+UNIT_TEST(nodes_that_were_removed_are_shown_no_more_but_those_that_the_url_names) {
+  Stage s(3, 1, true, brief());
+  std::vector<Node *> nodes = s.nodes;
+  for (int i = 0; i < 2; ++i) {
+    nodes[2] = &s.world.add_node("fresh" + std::to_string(i));
+    const auto changed = set_nodes(*s.a, nodes);
+    s.world.run_ms(2'000);
+    std::string ignored;
+    EXPECT(s.a->instance().board.view(s.a->instance().clock.now(), ignored)->nodes.size() >= 4);
+    s.world.run_ms(28'000);
+    EXPECT(changed->is(Status::OK));
+  }
+  std::string message;
+  const auto view = s.a->instance().board.view(s.a->instance().clock.now(), message);
+  EXPECT(view->nodes.size() == 4 && view->nodes[2].state == LIBLOCK_NODE_REFUSED);
+  EXPECT(view->nodes[3].address == url(*nodes[2]) + "/0" && view->nodes[3].state == LIBLOCK_NODE_UP);
+}
+
+UNIT_TEST(another_name_of_a_node_is_refused_as_a_new_one_before_anything_is_changed) {
+  Stage s(3, 1, true, brief());
+  const auto before = s.a->instance().membership.configuration();
+  auto answered = std::make_shared<Told>();
+  for (const int down : {0, 1}) {
+    run_once(s.a->host(), [&] {
+      liblock::NodesChange change;
+      for (Node *node : s.nodes) change.servers.push_back(url(*node));
+      change.servers.push_back("redis://alias:" + std::to_string(s.nodes[2]->port()));
+      liblock::quorum::reconfigure(s.a->instance(), change,
+                                   [answered](Status status, const std::string &why) {
+                                     ++answered->times;
+                                     answered->status = status;
+                                     answered->why = why;
+                                   });
+    });
+    s.world.run_ms(20'000);
+    EXPECT(answered->is(Status::INVALID_ARGUMENT) && answered->names(*s.nodes[2]));
+    EXPECT(answered->why.find("the same server") != std::string::npos);
+    EXPECT(s.a->instance().membership.configuration() == before);
+    answered->times = 0;
+    if (down == 0) s.nodes[0]->stop(Node::Data::Kept);
+  }
+}
+
+UNIT_TEST(a_new_server_that_does_not_answer_is_named_when_it_has_become_a_node) {
+  Stage s(3, 1, true, brief());
+  Node &gone = s.world.add_node("gone");
+  gone.stop(Node::Data::Lost);
+  std::vector<Node *> nodes = s.nodes;
+  nodes.push_back(&gone);
+  const auto changed = set_nodes(*s.a, nodes);
+  s.world.run_ms(30'000);
+  EXPECT(changed->is(Status::OK) && changed->names(gone));
+}
+
+UNIT_TEST(a_context_that_has_known_too_many_servers_says_so) {
+  Stage s(3, 1, true, brief());
+  const auto before = s.a->instance().membership.configuration();
+  for (int i = 0; i < 3; ++i) {
+    std::vector<Node *> nodes = s.nodes;
+    for (int n = 0; n < 10; ++n) nodes.push_back(&s.world.add_node(std::to_string(i * 10 + n)));
+    for (size_t n = 3; n < nodes.size(); ++n) nodes[n]->stop(Node::Data::Lost);
+    const auto changed = set_nodes(*s.a, nodes);
+    s.world.run_ms(20'000);
+    EXPECT(changed->is(i < 2 ? Status::NO_QUORUM : Status::LIMIT));
+  }
+  EXPECT(s.a->instance().membership.configuration() == before);
+  s.a->take("k", brief_lease());
+}
+
+UNIT_MAIN("the members of a quorum",
+          cmocka_unit_test(servers_that_have_all_lost_a_quorum_begin_no_new_one_unless_by_force),
+          cmocka_unit_test(who_has_seen_a_server_vote_that_has_lost_its_mark_begins_no_quorum_with_it),
+          cmocka_unit_test(nodes_that_nobody_can_tell_the_largest_token_name_those_that_are_missing),
+          cmocka_unit_test(a_node_that_was_removed_and_is_brought_back_votes_again),
+          cmocka_unit_test(a_node_that_comes_back_is_silent_as_a_new_one_is),
+          cmocka_unit_test(a_context_that_still_names_a_node_that_was_removed_opens_and_shows_it_as_refused),
+          cmocka_unit_test(of_new_servers_it_is_said_that_a_quorum_of_them_can_begin),
+          cmocka_unit_test(a_server_that_is_refused_leaves_no_mark_on_the_others_that_were_named_with_it),
+          cmocka_unit_test(servers_with_marks_go_on_while_one_that_is_named_is_down_or_refused),
+          cmocka_unit_test(observers_that_one_context_names_are_fed_and_read_by_all),
+          cmocka_unit_test(who_only_reads_hears_of_new_observers),
+          cmocka_unit_test(nodes_that_were_removed_are_shown_no_more_but_those_that_the_url_names),
+          cmocka_unit_test(another_name_of_a_node_is_refused_as_a_new_one_before_anything_is_changed),
+          cmocka_unit_test(a_new_server_that_does_not_answer_is_named_when_it_has_become_a_node),
+          cmocka_unit_test(a_context_that_has_known_too_many_servers_says_so))

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# Random lives of processes with a quorum of simulated servers, in all CPUs: no double grant, no token that goes back,
+# everything ends; and enough of everything happened for that to mean something. Replay one with --seed N.
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua cmocka jansson"
+
+lives() {
+  ordinary_build && build_more release tests/sim/sim-quorum || return 1
+  python3 "$root/tools/run_tests.py" --label "$suite" -- "$build_root/release/tests/sim/sim-quorum" \
+    --json "$log_dir/sim-quorum.json" || true
+  check the_object_carries_no_mutant \
+    sh -c "test -s '$build_root/release/capi/liblock.so' && ! grep -qi mutant '$build_root/release/capi/liblock.so'"
+}
+
+quick() { lives; }
+gate() { lives; }
+nightly() { lives; }
