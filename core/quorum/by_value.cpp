@@ -72,6 +72,7 @@ class ExtendRound final : public FanOut {
     call.argument(record_.value);
     call.argument(metadata_);
     call.argument(int64_t{record_.votes});
+    call.argument(Bytes("0"));
   }
   bool fits(const Reply &reply) const override {
     const Bytes what = reply.at(0).text;

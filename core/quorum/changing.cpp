@@ -97,7 +97,7 @@ class Change final : public Rounds {
 
   void round() override {
     promised_.clear();
-    touched_ = absent_ = other_ = contended_ = 0;
+    touched_ = absent_ = other_ = contended_ = restored_ = 0;
     if (terms_.lease != nullptr && terms_.lease->state.load() != Lease::State::Held)
       return end(Status::LOST, "");
     if (!instance_.membership.is_known()) return end(instance_.why_no_nodes());
@@ -126,7 +126,8 @@ class Change final : public Rounds {
   }
   bool fits(const Reply &reply) const override {
     const Bytes what = reply.at(0).text;
-    if (what == "OK") return reply.has_integers(1, 2) && reply.at(3).is(Reply::Kind::Text);
+    if (what == "OK")
+      return reply.has_integers(1, 2) && reply.at(3).is(Reply::Kind::Text) && reply.has_integers(4, 1);
     if (what == "NO") return reply.has_integers(1, 3);
     return what == "LATE" && reply.has_integers(1, 1);
   }
@@ -137,7 +138,8 @@ class Change final : public Rounds {
     touched_ |= node.bit();
     const bool votes = reply.at(2).integer == 1;
     if (votes == node.is_silent(instance_.clock.now())) node.look_again();
-    if (!votes) return;
+    if (reply.at(4).integer != 1) restored_ |= node.bit();
+    if (!votes || reply.at(4).integer != 1) return;
     NodeSet &nodes = promised_[std::string(reply.at(3).text)];
     nodes |= node.bit();
     if (rule_.is_reached(nodes)) write(std::string(reply.at(3).text));
@@ -180,10 +182,18 @@ class Change final : public Rounds {
     end(why_too_few());
   }
   Failure why_too_few() const {
-    if (rule_.is_reached(touched_)) return instance_.why_quarantined(rule_);
+    if (rule_.is_reached(touched_)) return restored_ != 0 ? why_restored() : instance_.why_quarantined(rule_);
     Failure failure = instance_.why_no_quorum(rule_);
     if (!why_.empty()) failure.text += "; " + why_;
     return failure;
+  }
+  Failure why_restored() const {
+    const std::string text =
+        std::to_string(std::popcount(restored_)) + " of " + std::to_string(std::popcount(rule_.nodes())) +
+        " nodes had lost this lock, and it is not known yet whether a newer value was lost with it; "
+        "its holder's renewals find out as soon as " +
+        std::to_string(rule_.votes()) + " other nodes answer";
+    return {Status::QUARANTINED, false, text, true};
   }
   // Nobody promised it: since there is no such lock, or it is on some of the nodes, or since nobody knows?
   void read_why() {
@@ -289,6 +299,7 @@ class Change final : public Rounds {
   std::map<std::string, NodeSet> promised_;  // by attempt; those that count
   NodeSet touched_ = 0;                      // may have promised
   NodeSet absent_ = 0, other_ = 0, contended_ = 0;
+  NodeSet restored_ = 0;  // do not know whether the value is the newest
   std::string why_;
 };
 

@@ -16,6 +16,13 @@ constexpr Nanos kAutoTtl = 30'000 * kMillisecond;  // what TTL_AUTO is where the
 
 struct GrantLease final : Lease {
   using Lease::Lease;
+  // A node to which a renewal brought it, when by that node's time, and whether it has become known since that no newer
+  // value than this one's was lost there.
+  struct Restored {
+    size_t node;
+    int64_t at_us;
+    bool is_settled;
+  };
 
   // Which nodes, and how many, make a change of it count.
   NodeSet subset = kEveryNode;
@@ -29,6 +36,7 @@ struct GrantLease final : Lease {
   std::string metadata;
   std::string value;
   uint64_t version = 0;  // of the value
+  std::vector<Restored> restored;
   int64_t ticket_us = 0;
   Nanos counts_from = 0;  // what made its end was asked for then
   // Changes that its holder asked for while others were under way: their numbers, and when each ends. Where one was

@@ -32,8 +32,11 @@ class Keeper::Round final : public FanOut {
     std::vector<std::string> keys;
     QuorumRule rule = {};
     NodeSet open = 0, ours = 0, gone = 0;
-    NodeSet silent = 0;    // of ours
-    bool is_over = false;  // the round has counted for it, or cannot any more
+    NodeSet silent = 0;                              // of ours
+    NodeSet knowing = 0;                             // they know of nothing newer than its value
+    NodeSet restored = 0;                            // of ours: they may have known
+    std::vector<GrantLease::Restored> settles = {};  // as it was when this began
+    bool is_over = false;                            // the round has counted for it, or cannot any more
   };
   Round(Keeper &keeper, How how, AskDone done)
       : FanOut(keeper.instance_), keeper_(keeper), how_(how), done_(std::move(done)) {}
@@ -55,6 +58,7 @@ class Keeper::Round final : public FanOut {
       item.rule = instance_.membership.rule(item.lease->subset, item.lease->votes);
       item.open = instance_.membership.ready() & item.rule.nodes();
       item.lease->asked |= item.open;
+      item.settles = item.lease->restored;
       ++item.lease->changes_open;
       if (how_ == How::Set)
         item.lease->sets.emplace_back(item.sequence, asked_at_ + Lease::trusted(item.ttl));
@@ -66,7 +70,7 @@ class Keeper::Round final : public FanOut {
   }
 
  private:
-  static constexpr size_t kFields = 4;  // of each key in an answer
+  static constexpr size_t kFields = 5;  // of each key in an answer
 
   void encode(Call &call) override {
     Nanos allowance = 2 * call.node.options.command_timeout;
@@ -101,6 +105,11 @@ class Keeper::Round final : public FanOut {
     call.argument(lease.value);
     call.argument(lease.metadata);
     call.argument(int64_t{lease.votes_shown});
+    int64_t settled = item.settles.empty() ? 0 : 1;
+    for (const GrantLease::Restored &node : lease.restored) {
+      if (node.node == call.node.index && node.is_settled) settled = node.at_us;
+    }
+    call.argument(settled);
   }
   bool fits(const Reply &reply) const override {
     const Bytes what = reply.at(0).text;
@@ -128,10 +137,12 @@ class Keeper::Round final : public FanOut {
     for (Item &item : items_) {
       item.open &= ~call.node.bit();
       bool is_ours = is_ok, is_gone = false;
+      int64_t knows = 1;
       for (size_t i = 0; i < item.keys.size() && is_ok; ++i, at += kFields) {
         const int64_t code = reply.at(at).integer;
         is_ours = is_ours && code > 0;
         is_gone = is_gone || code <= 0;
+        knows = std::min(knows, reply.at(at + 4).integer);
         if (code == 2) ++instance_.counts_quorum.written_anew;
         // It was given back while this was sent once more.
         if (code == 2 && item.lease->place != SIZE_MAX && is_given_back(*item.lease, item.keys[i]))
@@ -143,9 +154,28 @@ class Keeper::Round final : public FanOut {
       if (is_ours && reply.at(2).integer == 0) item.silent |= call.node.bit();
       if (is_gone) item.gone |= call.node.bit();
       is_ours ? item.lease->held_by |= call.node.bit() : item.lease->held_by &= ~call.node.bit();
+      if (is_ours) note_knowledge(item, call.node, knows);
       count(item);
     }
     call_done(call);
+  }
+  // Whoever changed the value with a node that lost it afterwards had promises of a quorum by then. So when as many as
+  // a quorum know of nothing newer, asked after it was restored, there was nothing; and when all nodes answer that, or
+  // are restored themselves, nobody is left who would know.
+  void note_knowledge(Item &item, const Node &node, int64_t knows) {
+    std::vector<GrantLease::Restored> &restored = item.lease->restored;
+    const auto is_same = [&](const auto &one) { return one.node == node.index && one.at_us == -knows; };
+    if (std::none_of(restored.begin(), restored.end(), is_same)) {
+      std::erase_if(restored, [&](const auto &one) { return one.node == node.index; });
+      if (knows < 0) restored.push_back({node.index, -knows, false});
+    }
+    if (knows != 0) (knows > 0 ? item.knowing : item.restored) |= node.bit();
+    const bool is_known =
+        item.rule.is_reached(item.knowing) || (item.knowing | item.restored) == item.rule.nodes();
+    if (!is_known) return;
+    for (const auto &then : item.settles) {
+      for (auto &now : restored) now.is_settled |= now.node == then.node && now.at_us == then.at_us;
+    }
   }
   static bool is_given_back(const GrantLease &lease, const std::string &lock_key) {
     return std::any_of(lease.keys.begin(), lease.keys.end(),

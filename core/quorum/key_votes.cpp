@@ -11,7 +11,7 @@ namespace liblock::quorum {
 void KeyVotes::seen(size_t node, KeySeen seen, bool may_have_forgotten) {
   const NodeSet bit = NodeSet{1} << node;
   if (seen.is_there || !may_have_forgotten) sure_ |= bit;
-  if (may_have_forgotten) forgot_ |= bit;
+  if (may_have_forgotten || seen.record.restored_us != 0) forgot_ |= bit;
   if (seen.is_there && !seen.record.is_promise) {
     Lock &lock = locks_[seen.record.id];
     lock.nodes |= bit;

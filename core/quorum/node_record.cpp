@@ -20,15 +20,23 @@ bool take_number(Bytes &rest, int64_t &number) {
   return is_one;
 }
 
+bool take_state_end(char state, Bytes &rest) {
+  if ((state != 'c' && state != 'p') || rest.empty() || rest.front() != ',') return false;
+  rest.remove_prefix(1);
+  return true;
+}
+
 // "@granted_us,lease_ms,state,version,ticket,votes"
 bool parse_grant(Bytes field, NodeRecord &record) {
   if (field.empty() || field.front() != '@') return false;
   field.remove_prefix(1);
   int64_t version = 0, votes = 0;
   if (!take_number(field, record.since_us) || !take_number(field, record.lease_ms)) return false;
-  if (field.size() < 2 || (field[0] != 'c' && field[0] != 'p') || field[1] != ',') return false;
-  record.is_promise = field[0] == 'p';
-  field.remove_prefix(2);
+  if (field.empty()) return false;
+  const char state = field.front();
+  field.remove_prefix(1);
+  record.is_promise = state == 'p';
+  if (state == 'r' ? !take_number(field, record.restored_us) : !take_state_end(state, field)) return false;
   if (!take_number(field, version) || !take_number(field, record.ticket_us) || !take_number(field, votes))
     return false;
   record.version = static_cast<uint64_t>(version);
@@ -71,9 +79,10 @@ bool parse_node_record(Bytes text, NodeRecord &record) {
 
 std::string text_of(const NodeRecord &r) {
   const auto number = [](auto n) { return std::to_string(n); };
+  const std::string state = r.restored_us != 0 ? "r" + number(r.restored_us) : r.is_promise ? "p" : "c";
   return "ll1|" + r.id + "|" + r.sequence + "|" + number(r.token) + "|" + r.owner + "|" + r.instance + "|@" +
-         number(r.since_us) + "," + number(r.lease_ms) + (r.is_promise ? ",p," : ",c,") + number(r.version) +
-         "," + number(r.ticket_us) + "," + number(r.votes) + "|" + r.value;
+         number(r.since_us) + "," + number(r.lease_ms) + "," + state + "," + number(r.version) + "," +
+         number(r.ticket_us) + "," + number(r.votes) + "|" + r.value;
 }
 
 KeySeen read_key_seen(const Reply &seen, int64_t now_us) {

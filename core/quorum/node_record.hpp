@@ -21,7 +21,9 @@ struct NodeRecord {
   int64_t since_us = 0;
   int64_t lease_ms = 0;
   bool is_promise = false;  // whoever asked has not heard yet that it is his
-  uint64_t version = 0;     // of the value
+  // When a renewal brought it; a newer value may have been agreed on with this node before. 0: none did.
+  int64_t restored_us = 0;
+  uint64_t version = 0;  // of the value
   int64_t ticket_us = 0;
   uint32_t votes = 0;  // of a lock on some of the nodes: so many must have it; 0: as many as the quorum takes
   std::string value;   // a foreign client's string is one as a whole

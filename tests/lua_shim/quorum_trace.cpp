@@ -45,8 +45,8 @@ std::string QuorumTrace::token() {
 }
 std::string QuorumTrace::record() {
   return "ll1|" + id() + "|0000000" + one_of({"0", "1"}) + "|" + token() + "|me|i1|@" + text(now_us_) + "," +
-         ttl() + ",c," + one_of({"0", "1", "2"}) + ",5," + one_of({"0", "2"}) + "|" +
-         one_of({"", "v", "x|y"});
+         ttl() + one_of({",c,", ",c,", ",p,", ",r7,"}) + one_of({"0", "1", "2"}) + ",5," +
+         one_of({"0", "2"}) + "|" + one_of({"", "v", "x|y"});
 }
 
 Words QuorumTrace::extended(size_t keys) {
@@ -55,7 +55,8 @@ Words QuorumTrace::extended(size_t keys) {
     for (const std::string &field :
          {id(), "0000000" + one_of({"0", "1", "2"}), below(40) == 0 ? text(2 * kLongestTtlMs) : ttl(),
           token(), one_of({"0", "1", "2"}), one_of({"me", "%7C"}), one_of({"i1", "i2"}), ttl(),
-          text(int64_t(below(9))), one_of({"", "v", "w"}), one_of({"", "1:a1:b"}), one_of({"0", "2"})})
+          text(int64_t(below(9))), one_of({"", "v", "w"}), one_of({"", "1:a1:b"}), one_of({"0", "2"}),
+          one_of({"0", "1", "7"})})
       words.push_back(field);
   }
   return words;

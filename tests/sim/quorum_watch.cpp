@@ -145,13 +145,18 @@ void QuorumWatch::saw_acquire(Node &node, State &state, const Words &words, cons
 
 void QuorumWatch::saw_extend(Node &node, const Words &words, const Reply &reply) {
   if (item(reply, 2).is(int64_t{0})) ++counters_["renewed_by_silent"];
-  for (size_t at = 3; at < reply.items.size(); at += 4) {
+  constexpr size_t kFields = 5, kAsked = 13;
+  for (size_t at = 3; at < reply.items.size(); at += kFields) {
     const int64_t code = reply.items[at].integer;
+    const size_t of_lock = 5 + (at - 3) / kFields * kAsked;
+    const bool is_settled = argument(words, of_lock + kAsked - 1).size() > 1;
+    if (code > 0 && item(reply, at + 4).integer < 0) ++counters_["value_restored"];
+    if (code > 0 && item(reply, at + 4).integer >= 0 && is_settled) ++counters_["value_settled"];
     ++counters_[code == 1    ? "lease_set"
                 : code == 2  ? "lock_written_anew"
                 : code == -1 ? "stale_refused"
                              : "lock_of_another"];
-    if (code == 2) wrote(node, argument(words, 5 + (at - 3) / 4 * 11));
+    if (code == 2) wrote(node, argument(words, of_lock));
   }
 }
 

@@ -8,16 +8,17 @@ local now = server_now()
 local all = 1
 for n = 1, (#KEYS - 1) / kNames do
   local key = names(n)
-  local number, until_us, id = promise_of(key)
+  local number, until_us, id, before = promise_of(key)
   local held = redis.pcall('GET', key.lock)
   if id == ARGV[1] and ARGV[2] == '1' and until_us >= now and is_of(held, ARGV[4 + n]) then
     local record = parse_record(held)
     record.version, record.value = ARGV[3], ARGV[4]
+    if restored_at(record.state) ~= 0 then record.state = 'c' end
     redis.call('SET', key.lock, record_of(record), 'KEEPTTL')
     redis.call('DEL', key.promise)
   else
     all = 0
-    if id == ARGV[1] then write_promise(key, number, 0, id) end
+    if id == ARGV[1] then write_promise(key, ARGV[2] == '1' and number or before, 0, id, before) end
   end
 end
 return {now, all}

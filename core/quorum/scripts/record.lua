@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Part: the string that a lock is:
 --   ll1|attempt id|sequence|token|owner|instance|@granted_us,lease_ms,state,version,ticket,votes|value
--- state c = as it is, p = promised only: whoever asked has not heard yet that it is his. votes: how many nodes must
+-- state c = as it is, p = promised only: whoever asked has not heard yet that it is his, r and a time = restored then: a
+-- renewal brought it, and a newer value may have been agreed on with this node before that. votes: how many nodes must
 -- have a lock that is on some of them; 0 = as many as the quorum takes. A string that is not built so was set by
 -- another kind of client.
 local function record_of(r)
@@ -12,7 +13,7 @@ end
 
 local function parse_record(text)
   local id, sequence, token, owner, instance, since, lease_ms, state, version, ticket, votes, value =
-    string.match(text, '^ll1|(%x+)|(%x+)|(%d+)|([^|]*)|([^|]*)|@(%d+),(%d+),(%a),(%d+),(%d+),(%d+)|(.*)$')
+    string.match(text, '^ll1|(%x+)|(%x+)|(%d+)|([^|]*)|([^|]*)|@(%d+),(%d+),(%a%d*),(%d+),(%d+),(%d+)|(.*)$')
   if not id then return nil end
   return {
     id = id, sequence = sequence, token = tonumber(token), owner = owner, instance = instance, since = tonumber(since),
@@ -20,6 +21,9 @@ local function parse_record(text)
     value = value,
   }
 end
+
+local function restored(at) return 'r' .. (type(at) == 'number' and digits(at) or at) end
+local function restored_at(state) return tonumber(string.sub(state, 2)) or 0 end
 
 local function is_of(held, id) return type(held) == 'string' and string.sub(held, 1, 36) == 'll1|' .. id end
 

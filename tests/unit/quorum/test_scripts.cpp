@@ -37,7 +37,7 @@ struct Stage : Told {
   Reply extend(char who, const std::string &proposed, const std::string &metadata = "") {
     return run(scripts::extend, names("k"),
                {kWho, kBoot, soon(), "renew", id(who), "00000001", "20000", proposed, "0", "owner", "i1",
-                "20000", "1", "v", metadata, "0"});
+                "20000", "1", "v", metadata, "0", "0"});
   }
   Reply clear(const std::string &whom, const std::string &waited_us, const std::string &name) {
     return run(scripts::clear, names("k"), {kWho, kBoot, soon(), "1000", whom, waited_us, "0", name});

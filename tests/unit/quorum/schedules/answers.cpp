@@ -19,9 +19,11 @@ const Reply &item(const Reply &reply, size_t at) {
 
 std::string counting(const Reply &vote) { return vote.is(1) ? "counts" : "silent"; }
 
+constexpr size_t kExtendFields = 5;  // of each key
+
 std::vector<std::string> words_of_extend(const Reply &reply) {
   std::vector<std::string> words = {"OK", counting(item(reply, 2))};
-  for (size_t at = 3; at < reply.items.size(); at += 4) {
+  for (size_t at = 3; at < reply.items.size(); at += kExtendFields) {
     const int64_t code = reply.items[at].integer;
     words.emplace_back(code == 1    ? "set"
                        : code == 2  ? "anew"
@@ -29,6 +31,8 @@ std::vector<std::string> words_of_extend(const Reply &reply) {
                        : code == -1 ? "stale"
                                     : "gone");
     if (item(reply, at + 2).integer != 0) words.push_back("newer=" + item(reply, at + 3).text);
+    const int64_t knows = item(reply, at + 4).integer;
+    if (code > 0) words.emplace_back(knows < 0 ? "restored" : knows > 0 ? "knows_no_newer" : "says_nothing");
   }
   return words;
 }
@@ -78,7 +82,7 @@ std::vector<std::string> words_of(Kind kind, const Reply &reply) {
     case Kind::Promise: {
       static const char *const kWhy[] = {"free", "differs", "promised", "too_small"};
       if (head == "NO") return {head, kWhy[item(reply, 2).integer & 3]};
-      if (head == "OK") return {head, counting(item(reply, 2))};
+      if (head == "OK") return {head, item(reply, 4).is(1) ? counting(item(reply, 2)) : "restored"};
       return {head};
     }
     default:
@@ -108,8 +112,10 @@ void Calls::heard_extend(Message &message, const Reply &reply) {
   Round &round = *message.round;
   if (reply.is_error() || item(reply, 0).text != "OK") return;
   bool is_ours = true;
-  for (size_t at = 3; at < reply.items.size(); at += 4) is_ours = is_ours && reply.items[at].integer > 0;
-  for (size_t at = 3; at < reply.items.size(); at += 4) {
+  for (size_t at = 3; at < reply.items.size(); at += kExtendFields)
+    is_ours = is_ours && reply.items[at].integer > 0;
+  for (size_t at = 3; at < reply.items.size(); at += kExtendFields) {
+    if (item(reply, at + 4).integer < 0) attempt.restored_us[message.node] = -item(reply, at + 4).integer;
     if (item(reply, at + 2).integer <= attempt.version) continue;
     attempt.version = item(reply, at + 2).integer;
     attempt.value = item(reply, at + 3).text;
@@ -145,7 +151,7 @@ std::vector<std::string> Calls::answered(Message &message, const Reply &reply, b
       heard_extend(message, reply);
       break;
     case Kind::Promise:
-      if (!is_ok) break;
+      if (!is_ok || words.back() == "restored") break;
       message.change->promised |= bit;
       message.change->lock_id = item(reply, 3).text;
       break;

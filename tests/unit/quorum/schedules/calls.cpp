@@ -111,12 +111,15 @@ Words Calls::extend(const Client &client, const Step &step, size_t node) const {
                                         step.has("set")    ? "set"
                                         : step.has("only") ? "only"
                                                            : "renew"};
+  const auto restored = attempt.restored_us.find(node);
+  const bool is_settled = step.has("settled") && restored != attempt.restored_us.end();
+  const std::string settled = is_settled ? text(restored->second) : step.has("asks") ? "1" : "0";
   for (size_t i = 0; i < attempt.keys.size(); ++i) {
     const uint64_t token = attempt.token != 0 ? attempt.token : attempt.ballot.token();
     for (const std::string &field :
          {attempt.id, hex(attempt.sequence, 8), text(round_->ttl_ms), text(static_cast<int64_t>(token)),
           text(attempt.version), client.name, client.instance, text(attempt.lease_ms), std::string("1"),
-          attempt.value, std::string(), std::string("0")})
+          attempt.value, std::string(), std::string("0"), settled})
       arguments.push_back(field);
   }
   return call("extend", node, attempt.keys, arguments);

@@ -76,7 +76,8 @@ bool Play::holds_for_client(Client &client, const Step &step) {
     if (client.change == nullptr) throw Failure("it changes nothing");
     return schedule_.rule.is_reached(client.change->written) == (what == "changed");
   }
-  if (what == "promised") return schedule_.rule.is_reached(client.change->promised);
+  if (what == "promised" || what == "unpromised")
+    return schedule_.rule.is_reached(client.change->promised) == (what == "promised");
   const Attempt &attempt = attempt_of(client.name);
   const bool holds = attempt.is_won && !attempt.is_over && servers_.now() < attempt.valid_until;
   if (what == "holds") return holds;

@@ -37,6 +37,7 @@ struct Attempt {
   uint32_t sequence = 0;
   int64_t version = 0;
   std::string value;
+  std::map<size_t, int64_t> restored_us;  // by node, as its last answer said
 };
 
 // One round of extends.
