@@ -62,15 +62,27 @@ def judge(entry):
     return results
 
 
+def introspect(build, what):
+    listing = subprocess.run(["meson", "introspect", what, build], check=True, capture_output=True, text=True)
+    return json.loads(listing.stdout)
+
+
 def selected(build, suites, excluded):
-    """Names as meson wants them on its command line, of the tests in the suites less the excluded ones."""
-    listing = subprocess.run(["meson", "introspect", "--tests", build], check=True, capture_output=True, text=True)
-    names = []
-    for test in json.loads(listing.stdout):
+    """What meson knows of the tests in the suites less the excluded ones, by the names on its command line."""
+    tests = {}
+    for test in introspect(build, "--tests"):
         of_suites = {suite.split(":")[-1] for suite in test["suite"]}
         if of_suites & set(suites) and not any(fnmatch.fnmatch(test["name"], one) for one in excluded):
-            names.append(test["name"])
-    return sorted(set(names))
+            tests[test["name"]] = test
+    return tests
+
+
+def targets_of(build, tests):
+    """For ninja: what these tests are made of, and what is installed, since some install it."""
+    wanted = {target for test in tests.values() for target in test["depends"]}
+    files = {file for target in introspect(build, "--targets")
+             if target["id"] in wanted or target["installed"] for file in target["filename"]}
+    return sorted(os.path.relpath(file, build) for file in files)
 
 
 def run_meson(build, names, arguments):
@@ -133,13 +145,18 @@ def main():
     parser.add_argument("--exclude", action="append", default=[], help="name pattern of tests left out")
     parser.add_argument("--timeout-multiplier", type=float, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--targets", action="store_true", help="run nothing: print what these tests are made of")
     parser.add_argument("program", nargs="*", help="instead of --build: one program that prints TAP")
     arguments = parser.parse_args()
     if arguments.program:
         names = [arguments.label]
         entries = [run_program(arguments.label, arguments.program)]
     else:
-        names = selected(arguments.build, arguments.suite, arguments.exclude)
+        tests = selected(arguments.build, arguments.suite, arguments.exclude)
+        if arguments.targets:
+            print("\n".join(targets_of(arguments.build, tests)))
+            return 0
+        names = sorted(tests)
         entries = run_meson(arguments.build, names, arguments) if names else []
     counts = report(arguments.label, entries)
     if len(entries) < len(names):

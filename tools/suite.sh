@@ -32,7 +32,12 @@ check() {
   fi
 }
 
-# build_or_fail NAME OPTION…: configures and builds build/NAME. A build that fails is one failed test.
+# configure_or_fail, build_or_fail NAME OPTION…: configures, and builds, build/NAME. What fails is one failed test.
+configure_or_fail() {
+  configure "$@" && return 0
+  fail "build of build/$1"
+  return 1
+}
 build_or_fail() {
   if configure "$@" && build "$1"; then return 0; fi
   fail "build of build/$1"
@@ -47,7 +52,9 @@ build_more() {
 }
 
 # run_suites NAME SUITE… [-- ARGUMENT of run_tests.py…]: the tests of these meson suites in build/NAME.
-run_suites() {
+run_suites() { suites_of "$@" || true; }
+
+suites_of() {
   local directory=$build_root/$1
   local -a arguments=()
   shift
@@ -56,7 +63,16 @@ run_suites() {
     shift
   done
   [ $# -eq 0 ] || shift
-  python3 "$root/tools/run_tests.py" --build "$directory" --label "$suite" "${arguments[@]}" "$@" || true
+  python3 "$root/tools/run_tests.py" --build "$directory" --label "$suite" "${arguments[@]}" "$@"
+}
+
+# make_and_run_suites NAME SUITE… -- ARGUMENT of run_tests.py…: the same, where nothing else of build/NAME is wanted:
+# it is configured, and what these tests are made of is built first.
+make_and_run_suites() {
+  local -a targets=()
+  mapfile -t targets < <(suites_of "$@" --targets)
+  [ "${#targets[@]}" -gt 0 ] || { fail "build of build/$1"; return 1; }
+  build_more "$1" "${targets[@]}" && run_suites "$@"
 }
 
 # run_program PROGRAM ARGUMENT…: one Python program outside the build that prints TAP.

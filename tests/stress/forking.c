@@ -13,16 +13,24 @@
 
 enum { KEYS = 4, WORKERS = 4, FORKERS = 2 };
 
-/* ThreadSanitizer's memory makes a fork a quarter of a second. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#elif __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+
+/* Sanitizers' allocators do not mind forks as malloc does: a lock of theirs that another thread held stays shut in the
+ * child. So under them the child asks for no memory; and AddressSanitizer's search for leaks would take for lost what
+ * the stacks of the missing threads point at. ThreadSanitizer's memory makes a fork a quarter of a second.
+ */
 #if defined(__SANITIZE_THREAD__)
-#define FORK_COST 8
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define FORK_COST 8
-#endif
-#endif
-#if !defined(FORK_COST)
-#define FORK_COST 1
+enum { MAY_ALLOCATE = 0, FORK_COST = 8 };
+#elif defined(__SANITIZE_ADDRESS__)
+enum { MAY_ALLOCATE = 0, FORK_COST = 1 };
+#else
+enum { MAY_ALLOCATE = 1, FORK_COST = 1 };
 #endif
 
 static const char url[] = "local:forking";
@@ -196,16 +204,6 @@ static void a_table_of_its_own(const birth *b) {
   CHILD_CHECK(liblock_release(fresh, mine, NULL) == LIBLOCK_OK);
   liblock_context_free(fresh);
 }
-
-/* AddressSanitizer's allocator does not mind forks as malloc does: a lock of its own that another thread held
- * stays shut in the child. So under it the child asks for no memory; and its search for leaks would take for
- * lost what the stacks of the missing threads point at.
- */
-#if defined(__SANITIZE_ADDRESS__)
-enum { MAY_ALLOCATE = 0 };
-#else
-enum { MAY_ALLOCATE = 1 };
-#endif
 
 static int live(void *argument) {
   const birth *b = argument;
