@@ -46,6 +46,7 @@ Status LockTable::release_keys(LocalOwner &owner, std::span<const Bytes> keys) {
       if (ref->record->taken.load() == 1) emptied.push_back(ref->record->handle);
       Shard &shard = shards_[ref->shard];
       const uint32_t index = ref->index;
+      hand_on_carried(*ref, false);
       drop_ref(shard, *ref, deferred);
       pass_on(shard, index, deferred);
     }

@@ -5,13 +5,12 @@
 
 namespace liblock {
 
-// With the shard's lock. Of several handles on the hold the oldest carries what was asked for with it.
+// With the shard's lock.
 const std::string *LockTable::carried(Shard &shard, uint32_t index, Handle &h) {
   static const std::string kNothing;
   const Entry &entry = shard.entry(index);
   h = entry.handle;
-  const KeyRef *oldest = entry.refs;
-  while (oldest != nullptr && oldest->next != nullptr) oldest = oldest->next;
+  const KeyRef *oldest = oldest_on(entry);
   if (oldest == nullptr) return entry.has_value ? &shard.value_of(entry.handle) : &kNothing;
   if (!oldest->record->all_held.load()) return nullptr;  // of an acquire that is under way
   h = oldest->record->handle;
@@ -64,7 +63,7 @@ Status LockTable::update_by_value(Bytes key, Bytes expected, Bytes value) {
   Handle h;
   const void *instance;
   if (const Status status = find_by_value(key, expected, h, instance); status != Status::OK) return status;
-  const Status status = update(instance, h, value, &expected);
+  const Status status = set_carried(h, value, &expected);
   return status == Status::OK || status == Status::NOT_OWNER ? status : Status::NOT_HELD;
 }
 

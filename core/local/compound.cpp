@@ -368,6 +368,7 @@ void LockTable::give_back_held(Record &record, Deferred &deferred) {
   for (uint32_t i = 0; i < record.key_count; ++i) {
     KeyRef &ref = record.refs[i];
     if (ref.state != KeyRef::State::Held) continue;
+    if (!record.lost.load()) hand_on_carried(ref, true);
     drop_ref(shards_[ref.shard], ref, deferred);
     pass_on(shards_[ref.shard], ref.index, deferred);
   }

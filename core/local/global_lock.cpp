@@ -259,7 +259,12 @@ Status LockTable::release_global(const Owner &instance, Handle h) {
     if (lost) {
       lose_global(EndReason::Expired, deferred);
     } else {
+      const bool was_oldest = found == global_.handles.begin();
       const auto next = global_.handles.erase(found);  // moves end()
+      if (was_oldest) {
+        const std::lock_guard shard_lock(shards_[0].mutex);
+        hand_on_global(*record);
+      }
       const auto above = static_cast<size_t>(global_.handles.end() - next);
       give_back_global_extension(*record, above);
       counters_.global_released.fetch_add(1);

@@ -161,32 +161,6 @@ void LockTable::arm_timers(Entry &entry, Nanos deadline) {
   }
 }
 
-Status LockTable::update(const void *instance, Handle h, Bytes value, const Bytes *expected) {
-  const HoldView seen = view(instance, h);
-  if (seen.status != Status::OK) return seen.status;
-  Shard &home = shards_[handle::shard(h)];
-  home.mutex.lock();
-  if (!handle::is_compound(h)) {
-    const std::lock_guard lock(home.mutex, std::adopt_lock);
-    Entry &entry = home.entry(handle::index(h));
-    if (entry.handle != h || !entry.held()) return Status::LOST;
-    if (expected != nullptr && (entry.has_value ? Bytes(home.value_of(h)) : Bytes()) != *expected)
-      return Status::NOT_OWNER;
-    home.set_value(entry, value);
-    return Status::OK;
-  }
-  Record *record = home.record(h);
-  if (record == nullptr) {
-    home.mutex.unlock();
-    return Status::LOST;
-  }
-  const ShardLocks locks(*this, *record, true);
-  if (record->lost.load()) return Status::LOST;
-  if (expected != nullptr && Bytes(record->value) != *expected) return Status::NOT_OWNER;
-  record->value.assign(value);
-  return Status::OK;
-}
-
 bool LockTable::attach_timer(Handle h, LeaseTimer *timer) {
   Shard &home = shards_[handle::shard(h)];
   const std::lock_guard lock(home.mutex);

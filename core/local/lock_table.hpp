@@ -9,6 +9,7 @@
 //   admin.cpp        taking away, closing owners      views.cpp     inspect, list, statistics
 //   tracing.cpp      what instrumentation is told
 //   by_value.cpp     changes without a handle         given_back.cpp what is left of a reentry's extension
+//   carrying.cpp     values of several handles
 //
 // Lock order: LocalOwner::mutex < global_.mutex < Shard::mutex (ascending number) < leaves. No user code runs
 // under any.
@@ -60,11 +61,12 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   Nanos tend(Waiter &waiter, Nanos now);
   void drive(LocalRequest &request);
 
+  // carrying.cpp
+  Status update(const void *instance, Handle h, Bytes value);
+
   // leases.cpp
   HoldView view(const void *instance, Handle h);
   Status extend(const void *instance, Handle h, Nanos ttl, bool add, HoldView &after);
-  // expected: nullptr, or the value that it must carry; NOT_OWNER.
-  Status update(const void *instance, Handle h, Bytes value, const Bytes *expected = nullptr);
   // A lease timer's turn: renews, or ends what is overdue. Returns when to come again; kNever: not at all.
   Nanos tend_lease(Handle h, Nanos now);
   // Gives a lock its timer; false: the lock is gone already, or has one.
@@ -300,6 +302,15 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   uint64_t for_each_entry(uint32_t batch, Visit visit);
 
   void instance_closed(const LocalOwner &unnamed, bool left_locks);  // instances.cpp
+
+  // carrying.cpp
+  static const KeyRef *oldest_on(const Entry &entry);
+  void hand_on_carried(const KeyRef &ref, bool locks_all);
+  void hand_on_global(const Record &gone);
+  Status set_carried(Handle h, Bytes value, const Bytes *expected = nullptr);
+  std::vector<Handle> carriers_of(Handle h);
+  bool is_of_global(Handle h);
+  Status update_global(Handle h, Bytes value);
 
   // by_value.cpp
   const std::string *carried(Shard &shard, uint32_t index, Handle &h);

@@ -59,9 +59,7 @@ std::unique_ptr<KeyInfo> LockTable::describe(Shard &shard, uint32_t index, bool 
     info->token = entry.token;
     info->remaining_ms = ms_or_none(remaining(shard.deadline(index)));
     info->hold_count = handles_on(entry);
-    // Of several handles on the hold the oldest carries what was asked for with it.
-    const KeyRef *oldest = entry.refs;
-    while (oldest != nullptr && oldest->next != nullptr) oldest = oldest->next;
+    const KeyRef *oldest = oldest_on(entry);
     if (oldest != nullptr) {
       describe_start(*oldest->record, now, *info);
       info->value = oldest->record->value;

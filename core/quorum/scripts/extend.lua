@@ -1,16 +1,18 @@
 -- SPDX-License-Identifier: MIT
 -- Purpose: sets the ends of leases anew, of many at once, and brings along what the node does not know yet of them: a
---   lock that it lost is there again afterwards, unless another one was granted meanwhile; of its value it then knows no
---   more than whoever brought it, until he says that nobody knows more. A value that is about to be changed is left alone.
+--   lock that it lost is there again afterwards, unless another one was granted meanwhile; of its value it then knows
+--   no more than whoever brought it, until he says that nobody knows more. A value that is about to be changed is left
+--   alone.
 -- KEYS: node; (lock, fence, metadata, tickets, alive, claim, promise) of each lock
 -- ARGV: 1 who | 2 boot | 3 not_after | 4 renew = never shorter than it is, only = the same, but nothing is
 --   written anew, set = as told | 5 for each lock: attempt id, sequence, ttl_ms, token, version, owner, instance,
---   lease_ms, ticket, value, metadata, votes, 0 = nothing more, 1 = is nothing newer known here of its value, else as 1,
---   and since it was restored here at that time, it has become known that nothing newer is lost …
+--   lease_ms, ticket, value, metadata, votes, 0 = nothing more, 1 = is nothing newer known here of its value, else as
+--   1, and since it was restored here at that time, it has become known that nothing newer is lost …
 -- Returns: OK, now, 1 = it counts, then for each lock: 1 = set, 2 = written anew, 0 = another one is there,
 --   -1 = another one was there, -2 = it is not there; what was left of its lease in ms before; a newer
 --   version or 0, and its value; 1 = nothing newer is known here, 0 = something is, or it was not asked, less = when it
---   was restored here, behind a minus | LATE, now | TTL, now, longest lease in ms | CONFIG, now, who it is instead | an error
+--   was restored here, behind a minus | LATE, now | TTL, now, longest lease in ms | CONFIG, now, who it is instead |
+--   an error
 -- Uses: clock, text, node, names, words, record, promised
 local now = server_now()
 local refused = admit(now, ARGV[1], ARGV[2])

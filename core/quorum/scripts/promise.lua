@@ -3,9 +3,9 @@
 -- KEYS: node; (lock, fence, metadata, tickets, alive, claim, promise) of each key
 -- ARGV: 1 who | 2 boot | 3 not_after | 4 id of the change | 5 promise_ms | 6 number of the change, and of the value |
 --   7 id = the attempt id of each lock is, value = its value is | 8 that, of each key …
--- Returns: OK, now, 1 = it counts, attempt id of the first, 1 = none was restored here | NO, now, 0 = not held, 1 = as something else, 2 = promised
---   to another, 3 = the number is too small, the largest number here | LATE, now | CONFIG, now, who it is instead | an
---   error
+-- Returns: OK, now, 1 = it counts, attempt id of the first, 1 = none was restored here | NO, now, 0 = not held,
+--   1 = as something else, 2 = promised to another, 3 = the number is too small, the largest number here | LATE, now |
+--   CONFIG, now, who it is instead | an error
 -- Uses: clock, text, node, names, words, record, promised
 local now = server_now()
 local refused = admit(now, ARGV[1], ARGV[2])

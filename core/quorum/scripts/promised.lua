@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Part: who may change the value of a key's lock next: number of the change|until when, in us|id of the change|number of
---   the one before. It is open until then. Its number stays known afterwards: whoever writes a value without a quorum had
---   promises of one, so that the next change, which has one of those nodes as well, gets a larger number than any value
---   anywhere. Of one that was given up, nothing was written: the number before is then the last again.
+-- Part: who may change the value of a key's lock next: number of the change|until when, in us|id of the change|number
+--   of the one before. It is open until then. Its number stays known afterwards: whoever writes a value without a
+--   quorum had promises of one, so that the next change, which has one of those nodes as well, gets a larger number
+--   than any value anywhere. Of one that was given up, nothing was written: the number before is then the last again.
 local function promise_of(key)
   local number, until_us, id, before =
     string.match(redis.call('GET', key.promise) or '', '^(%d+)|(%d+)|(%x+)|(%d+)$')
@@ -11,5 +11,6 @@ end
 
 local function write_promise(key, number, until_us, id, before)
   local ms = digits(math.max(3600000, (mark.max_ttl_ms or 0) * 2.1))
-  return redis.pcall('SET', key.promise, digits(number) .. '|' .. digits(until_us) .. '|' .. id .. '|' .. digits(before), 'PX', ms)
+  local promise = table.concat({digits(number), digits(until_us), id, digits(before)}, '|')
+  return redis.pcall('SET', key.promise, promise, 'PX', ms)
 end

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- Part: the string that a lock is:
 --   ll1|attempt id|sequence|token|owner|instance|@granted_us,lease_ms,state,version,ticket,votes|value
--- state c = as it is, p = promised only: whoever asked has not heard yet that it is his, r and a time = restored then: a
--- renewal brought it, and a newer value may have been agreed on with this node before that. votes: how many nodes must
--- have a lock that is on some of them; 0 = as many as the quorum takes. A string that is not built so was set by
+-- state c = as it is, p = promised only: whoever asked has not heard yet that it is his, r and a time = restored then:
+-- a renewal brought it, and a newer value may have been agreed on with this node before that. votes: how many nodes
+-- must have a lock that is on some of them; 0 = as many as the quorum takes. A string that is not built so was set by
 -- another kind of client.
 local function record_of(r)
   return table.concat({'ll1|' .. r.id, r.sequence, digits(r.token), r.owner, r.instance,
