@@ -3,6 +3,7 @@
 #include "quorum/by_value.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "quorum/forcing.hpp"
@@ -29,7 +30,8 @@ void find_expected(Instance &instance, Ask &ask, const AskDone &done,
             });
 }
 
-// Sets its end on nodes that have the lock; afterwards writes it where it is missing.
+// Sets its end on nodes that have the lock; afterwards writes it where it is missing, and tells those to which it was
+// restored before that nothing newer was lost there, when that is known now: nobody else may do so.
 class ExtendRound final : public FanOut {
  public:
   ExtendRound(Instance &instance, std::string lock_key, const KeyVotes &key, int64_t ttl_ms, Ask &ask,
@@ -39,6 +41,7 @@ class ExtendRound final : public FanOut {
         rule_(key.record().votes != 0 ? key.rule_of_lock() : changing_rule_of_key(instance, lock_key_)),
         record_(key.record()),
         metadata_(key.packed_metadata()),
+        restored_us_(key.restored_us()),
         ttl_ms_(ttl_ms),
         least_left_ms_(key.left_ms()),
         ask_(&ask),
@@ -72,12 +75,14 @@ class ExtendRound final : public FanOut {
     call.argument(record_.value);
     call.argument(metadata_);
     call.argument(int64_t{record_.votes});
-    call.argument(Bytes("0"));
+    const auto restored = restored_us_.find(call.node.index);
+    call.argument(repairs_ && restored != restored_us_.end() ? restored->second : int64_t{1});
   }
   bool fits(const Reply &reply) const override {
     const Bytes what = reply.at(0).text;
     if (what == "TTL") return reply.has_integers(1, 2);
-    return (what == "OK" && reply.has_integers(1, 5)) || (what == "LATE" && reply.has_integers(1, 1));
+    return (what == "OK" && reply.has_integers(1, 5) && reply.has_integers(7, 1)) ||
+           (what == "LATE" && reply.has_integers(1, 1));
   }
   void answered(Call &call, const Reply &reply) override {
     if (repairs_) return;
@@ -85,6 +90,7 @@ class ExtendRound final : public FanOut {
     if (reply.at(0).text == "OK") {
       const int64_t code = reply.at(3).integer;
       if (code > 0) set_ |= call.node.bit();
+      if (code > 0 && reply.at(7).integer > 0) knowing_ |= call.node.bit();
       if (code == kMissing) missing_ |= call.node.bit();
       if (code <= 0) gone_ |= call.node.bit();
     }
@@ -104,9 +110,13 @@ class ExtendRound final : public FanOut {
   // A release that came in between is seen by that a quorum does not have it any more.
   void all_ended() {
     end();
-    if (!rule_.is_reached(set_) || missing_ == 0 || instance_.is_closing) return;
+    NodeSet wanted = missing_;
+    for (const auto &[node, at_us] : restored_us_)
+      wanted |= rule_.meets_all(knowing_) ? NodeSet{1} << node : 0;
+    wanted &= missing_ | set_;
+    if (!rule_.is_reached(set_) || wanted == 0 || instance_.is_closing) return;
     repairs_ = true;
-    ask_all(missing_);
+    ask_all(wanted);
   }
   void end() {
     if (done_ == nullptr) return;
@@ -134,11 +144,12 @@ class ExtendRound final : public FanOut {
   const QuorumRule rule_;
   const NodeRecord record_;
   const std::string metadata_;
+  const std::map<size_t, int64_t> restored_us_;  // by node, as it was before this asked
   const int64_t ttl_ms_, least_left_ms_;
   Ask *const ask_;  // until done_ is called
   AskDone done_;
   Nanos began_at_ = 0;
-  NodeSet open_ = 0, set_ = 0, missing_ = 0, gone_ = 0, unknown_ = 0;
+  NodeSet open_ = 0, set_ = 0, missing_ = 0, gone_ = 0, unknown_ = 0, knowing_ = 0;
   int64_t max_ttl_ms_ = 0;
   bool repairs_ = false;
   std::string why_;

@@ -35,14 +35,15 @@ bool complete(const KeysRead &read, GrantLease &lease) {
   for (const KeyVotes &key : read.keys) {
     if (key.verdict() != KeyVotes::Verdict::Held || key.record().id != lease.id) return false;
   }
-  const KeyVotes &first = read.keys.front();
-  lease.value = first.record().value;
-  lease.version = first.record().version;
-  lease.ticket_us = first.record().ticket_us;
-  lease.votes_shown = first.record().votes;
-  lease.metadata = first.packed_metadata();
-  // Nobody who changed it before may be ahead.
-  for (const KeyVotes &key : read.keys) lease.version = std::max(lease.version, key.record().version);
+  // Of several keys one may have been changed alone, by its value; the newest is everybody's from now on.
+  const KeyVotes &newest = *std::max_element(
+      read.keys.begin(), read.keys.end(),
+      [](const KeyVotes &a, const KeyVotes &b) { return a.record().version < b.record().version; });
+  lease.value = newest.record().value;
+  lease.version = newest.record().version;
+  lease.ticket_us = newest.record().ticket_us;
+  lease.votes_shown = newest.record().votes;
+  lease.metadata = newest.packed_metadata();
   return true;
 }
 
@@ -76,8 +77,8 @@ void adopt_exported(Instance &instance, Ask &ask, AskDone done) {
   for (const Lease::Key &key : lease->keys) lock_keys.push_back(key.lock_key);
   if (lock_keys.size() > kKeysPerLook)
     return done(Status::UNSUPPORTED, "a lock on more than 64 keys cannot be adopted over a quorum");
+  // The value need not be agreed on: it may be that only a holder's renewals can bring that about.
   ReadHow how;
-  how.needs_value = true;
   how.rule = instance.membership.rule(lease->subset, lease->votes);
   read_keys(instance, std::move(lock_keys), how, [&instance, &ask, lease, done](const KeysRead &read) {
     if (read.status != Status::OK) return done(read.status, read.why);

@@ -34,7 +34,7 @@ class Keeper::Round final : public FanOut {
     NodeSet open = 0, ours = 0, gone = 0;
     NodeSet silent = 0;                              // of ours
     NodeSet knowing = 0;                             // they know of nothing newer than its value
-    NodeSet restored = 0;                            // of ours: they may have known
+    NodeSet lost = 0;                                // they had lost it, or have, and may have known
     std::vector<GrantLease::Restored> settles = {};  // as it was when this began
     bool is_over = false;                            // the round has counted for it, or cannot any more
   };
@@ -137,12 +137,14 @@ class Keeper::Round final : public FanOut {
     for (Item &item : items_) {
       item.open &= ~call.node.bit();
       bool is_ours = is_ok, is_gone = false;
-      int64_t knows = 1;
+      int64_t knows =
+          1;  // the latest of all keys' restorations, behind a minus; 0: of some key nothing is known
       for (size_t i = 0; i < item.keys.size() && is_ok; ++i, at += kFields) {
         const int64_t code = reply.at(at).integer;
         is_ours = is_ours && code > 0;
         is_gone = is_gone || code <= 0;
-        knows = std::min(knows, reply.at(at + 4).integer);
+        const int64_t of_key = reply.at(at + 4).integer;
+        if (code > 0) knows = knows == 0 || of_key == 0 ? 0 : std::min(knows, of_key);
         if (code == 2) ++instance_.counts_quorum.written_anew;
         // It was given back while this was sent once more.
         if (code == 2 && item.lease->place != SIZE_MAX && is_given_back(*item.lease, item.keys[i]))
@@ -154,24 +156,24 @@ class Keeper::Round final : public FanOut {
       if (is_ours && reply.at(2).integer == 0) item.silent |= call.node.bit();
       if (is_gone) item.gone |= call.node.bit();
       is_ours ? item.lease->held_by |= call.node.bit() : item.lease->held_by &= ~call.node.bit();
-      if (is_ours) note_knowledge(item, call.node, knows);
+      if (is_ok) note_knowledge(item, call.node, is_ours, knows);
       count(item);
     }
     call_done(call);
   }
-  // Whoever changed the value with a node that lost it afterwards had promises of a quorum by then. So when as many as
-  // a quorum know of nothing newer, asked after it was restored, there was nothing; and when all nodes answer that, or
-  // are restored themselves, nobody is left who would know.
-  void note_knowledge(Item &item, const Node &node, int64_t knows) {
+  // Whoever changed the value with a node that lost it afterwards had promises of a quorum by then. So when of every
+  // quorum one knows of nothing newer, asked after it was restored, there was nothing; and when all nodes say that, or
+  // have lost it themselves, nobody is left who would know.
+  void note_knowledge(Item &item, const Node &node, bool is_ours, int64_t knows) {
     std::vector<GrantLease::Restored> &restored = item.lease->restored;
     const auto is_same = [&](const auto &one) { return one.node == node.index && one.at_us == -knows; };
-    if (std::none_of(restored.begin(), restored.end(), is_same)) {
+    if (is_ours && std::none_of(restored.begin(), restored.end(), is_same)) {
       std::erase_if(restored, [&](const auto &one) { return one.node == node.index; });
       if (knows < 0) restored.push_back({node.index, -knows, false});
     }
-    if (knows != 0) (knows > 0 ? item.knowing : item.restored) |= node.bit();
+    if (knows != 0) (is_ours && knows > 0 ? item.knowing : item.lost) |= node.bit();
     const bool is_known =
-        item.rule.is_reached(item.knowing) || (item.knowing | item.restored) == item.rule.nodes();
+        item.rule.meets_all(item.knowing) || (item.knowing | item.lost) == item.rule.nodes();
     if (!is_known) return;
     for (const auto &then : item.settles) {
       for (auto &now : restored) now.is_settled |= now.node == then.node && now.at_us == then.at_us;

@@ -71,6 +71,15 @@ NodeSet KeyVotes::held_by() const {
   return lock != nullptr ? lock->nodes : 0;
 }
 
+std::map<size_t, int64_t> KeyVotes::restored_us() const {
+  std::map<size_t, int64_t> restored;
+  for (const auto &[node, seen] : nodes_) {
+    if ((held_by() >> node & 1) != 0 && seen.record.restored_us != 0)
+      restored[node] = seen.record.restored_us;
+  }
+  return restored;
+}
+
 // Of those that have the value, one that has the token which most have.
 const KeySeen &KeyVotes::shown() const {
   const Lock *lock = held();

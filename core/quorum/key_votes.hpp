@@ -33,6 +33,8 @@ class KeyVotes {
   NodeSet held_by() const;
   // Of a lock that is held; the value that a quorum has, else the newest.
   const NodeRecord &record() const;
+  // When its record was restored, of each node where it was.
+  std::map<size_t, int64_t> restored_us() const;
   int64_t left_ms() const;  // until a quorum does not have it any more
   // Names and values, each behind its size.
   std::string packed_metadata() const;

@@ -10,8 +10,8 @@
 --   1, and since it was restored here at that time, it has become known that nothing newer is lost …
 -- Returns: OK, now, 1 = it counts, then for each lock: 1 = set, 2 = written anew, 0 = another one is there,
 --   -1 = another one was there, -2 = it is not there; what was left of its lease in ms before; a newer
---   version or 0, and its value; 1 = nothing newer is known here, 0 = something is, or it was not asked, less = when it
---   was restored here, behind a minus | LATE, now | TTL, now, longest lease in ms | CONFIG, now, who it is instead |
+--   version or 0, and its value; 1 = nothing newer is known here, 0 = something is or may be, or it was not asked, less =
+--   when it was restored here, behind a minus | LATE, now | TTL, now, longest lease in ms | CONFIG, now, who it is instead |
 --   an error
 -- Uses: clock, text, node, names, words, record, promised
 local now = server_now()
@@ -35,7 +35,7 @@ for n = 1, (#KEYS - 1) / kNames do
     if ARGV[4] ~= 'set' or not is_newer then px_ms = math.max(left, ARGV[4] ~= 'set' and ttl_ms or 0) end
     if record.version > version then newer, newer_value = record.version, record.value end
     local number, until_us = 0, 0
-    if record.version < version or ARGV[at + 12] ~= '0' then number, until_us = promise_of(key) end
+    if record.version < version then number, until_us = promise_of(key) end
     local is_older = record.version < version and (number < version or until_us < now)
     local is_as_told = is_older or record.version == version
     local state = record.state == 'p' and 'c' or record.state
@@ -60,8 +60,12 @@ for n = 1, (#KEYS - 1) / kNames do
       redis.call('PEXPIRE', key.lock, px_ms)
     end
     if ARGV[at + 10] ~= '' then redis.call('PEXPIRE', key.metadata, px_ms) end
-    knows = -restored_at(state)
-    if knows == 0 and ARGV[at + 12] ~= '0' and is_as_told and number <= version then knows = 1 end
+    -- While a change is promised here, nobody can tell what will become of it.
+    if restored_at(state) ~= 0 or ARGV[at + 12] ~= '0' then
+      number, until_us = promise_of(key)
+      local is_over = number <= version or until_us < now
+      if is_over then knows = restored_at(state) ~= 0 and -restored_at(state) or is_as_told and 1 or 0 end
+    end
   elseif not held then
     local register = tonumber(redis.call('GET', key.fence) or 0)
     code = -1
@@ -77,7 +81,9 @@ for n = 1, (#KEYS - 1) / kNames do
       }, ttl_ms, ARGV[at + 10])
       if is_error(written) then return written end
       raise_high(token)
-      code, knows = 2, -now
+      code = 2
+      local number, until_us = promise_of(key)
+      if number <= version or until_us < now then knows = -now end
     end
   end
   for _, field in ipairs({code, left, newer, newer_value, knows}) do answer[#answer + 1] = field end

@@ -29,8 +29,7 @@ for n = 1, (#KEYS - 1) / kNames do
   if tonumber(ARGV[6]) <= largest then return {'NO', now, 3, largest} end
 end
 for n = 1, (#KEYS - 1) / kNames do
-  local key = names(n)
-  local written = write_promise(key, tonumber(ARGV[6]), now + ARGV[5] * 1000, ARGV[4], promise_of(key))
+  local written = write_promise(names(n), tonumber(ARGV[6]), now + ARGV[5] * 1000, ARGV[4])
   if is_error(written) then return written end
 end
 return {'OK', now, votes(now), first, knows}

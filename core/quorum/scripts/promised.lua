@@ -1,16 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- Part: who may change the value of a key's lock next: number of the change|until when, in us|id of the change|number
---   of the one before. It is open until then. Its number stays known afterwards: whoever writes a value without a
---   quorum had promises of one, so that the next change, which has one of those nodes as well, gets a larger number
---   than any value anywhere. Of one that was given up, nothing was written: the number before is then the last again.
+-- Part: who may change the value of a key's lock next: number of the change|until when, in us|id of the change. It is
+--   open until then. Its number stays known afterwards: whoever writes a value without a quorum had promises of one, so
+--   that the next change, which has one of those nodes as well, gets a larger number than any value anywhere.
 local function promise_of(key)
-  local number, until_us, id, before =
-    string.match(redis.call('GET', key.promise) or '', '^(%d+)|(%d+)|(%x+)|(%d+)$')
-  return tonumber(number or 0), tonumber(until_us or 0), id, tonumber(before or 0)
+  local number, until_us, id = string.match(redis.call('GET', key.promise) or '', '^(%d+)|(%d+)|(%x+)$')
+  return tonumber(number or 0), tonumber(until_us or 0), id
 end
 
-local function write_promise(key, number, until_us, id, before)
+local function write_promise(key, number, until_us, id)
   local ms = digits(math.max(3600000, (mark.max_ttl_ms or 0) * 2.1))
-  local promise = table.concat({digits(number), digits(until_us), id, digits(before)}, '|')
-  return redis.pcall('SET', key.promise, promise, 'PX', ms)
+  return redis.pcall('SET', key.promise, digits(number) .. '|' .. digits(until_us) .. '|' .. id, 'PX', ms)
 end

@@ -2,63 +2,13 @@
 // Values of locks over a quorum: promised, written, torn by faults, and never two at once.
 #include <set>
 
-#include "stage.hpp"
+#include "values.hpp"
 
 using namespace unit;
-using What = Ask::What;
 
 namespace {
 
-AcquireParams carrying(liblock::Bytes value, int64_t ttl_ms = 30'000) {
-  AcquireParams params = waiting_ms(10'000, ttl_ms);
-  params.value = value;
-  return params;
-}
-
-struct Scene : Stage {
-  using Stage::Stage;
-  Question &change(Process &by, const std::string &expected, const std::string &value) {
-    return by.about("k", What::UpdateKey, [&](Ask &ask) {
-      ask.text = expected;
-      ask.value = value;
-    });
-  }
-  Question &read(Process &by) {
-    Question &asked = by.about("k", What::Read, [](Ask &ask) { ask.from = Ask::From::Quorum; });
-    world.run_ms(500);
-    return asked;
-  }
-  bool is_read(const std::string &value) {
-    Question &asked = read(*b);
-    return asked.is(Status::OK) && asked.infos.front()->value == value;
-  }
-  size_t nodes_with(const std::string &value) {
-    size_t count = 0;
-    for (size_t n = 0; n < nodes.size(); ++n) count += held_on("k") != 0 && value_on(n, "k") == value;
-    return count;
-  }
-  void cut(Process &from, const std::vector<size_t> &on) {
-    for (const size_t n : on) world.link(from.host(), *nodes[n]).cut();
-  }
-  void mend(Process &from, const std::vector<size_t> &on) {
-    for (const size_t n : on) world.link(from.host(), *nodes[n]).mend();
-  }
-  // Of the record: the third of what stands behind the @.
-  std::string state_on(size_t node) {
-    const std::string held = nodes[node]->ask({"GET", "liblock:k"}).text;
-    const size_t at = held.find(',', held.find(',', held.find('@')) + 1) + 1;
-    return held.substr(at, held.find(',', at) - at);
-  }
-  // Another coordinator's promise, that he gave nobody any more word of.
-  void promise(const std::vector<size_t> &on, int64_t for_ms) {
-    for (const size_t n : on) {
-      const int64_t now_us = nodes[n]->clock_us();
-      nodes[n]->ask({"SET", "ll1:p:{liblock:k}",
-                     std::to_string(now_us) + "|" + std::to_string(now_us + for_ms * 1'000) + "|" +
-                         std::string(32, 'e') + "|0"});
-    }
-  }
-};
+using Scene = ValueScene;
 
 }  // namespace
 
@@ -267,8 +217,7 @@ UNIT_TEST(a_change_that_few_have_written_does_not_come_back_after_a_later_one) {
   // A coordinator with a fast clock had promises of a quorum, wrote to one node, and died.
   const int64_t now_us = s.nodes[0]->clock_us() + 9'000'000;
   for (size_t n = 0; n < 3; ++n)
-    s.nodes[n]->ask(
-        {"SET", "ll1:p:{liblock:k}", std::to_string(now_us) + "|0|" + std::string(32, 'e') + "|0"});
+    s.nodes[n]->ask({"SET", "ll1:p:{liblock:k}", std::to_string(now_us) + "|0|" + std::string(32, 'e')});
   std::string half = s.nodes[4]->ask({"GET", "liblock:k"}).text;
   half.replace(half.find(",c,1,"), 5, ",c," + std::to_string(now_us) + ",");
   half.replace(half.rfind("|old"), 4, "|half");
@@ -280,65 +229,6 @@ UNIT_TEST(a_change_that_few_have_written_does_not_come_back_after_a_later_one) {
   s.nodes[4]->thaw();
   s.world.run_ms(20'000);
   EXPECT(s.nodes_with("new") == 5 && s.nodes_with("half") == 0 && s.a->holds(held.grant().handle));
-}
-
-UNIT_TEST(a_change_is_not_undone_by_a_holder_who_has_not_heard_of_it_and_a_node_that_lost_its_data) {
-  Scene s;
-  Wanted &held = s.b->take("k", carrying("old", 3'000));
-  s.cut(*s.b, {3, 4});
-  Question &changed = s.change(*s.a, "old", "new");
-  s.world.run_ms(200);
-  EXPECT(changed.is(Status::OK));
-  s.cut(*s.a, {0, 1});
-  s.cut(*s.b, {0, 1});
-  s.nodes[2]->stop(Node::Data::Lost);
-  s.nodes[2]->start();
-  s.mend(*s.b, {3, 4});
-  Process other(s.world, "other", over(s.nodes));
-  s.world.run_ms(80'000);
-  EXPECT(s.b->holds(held.grant().handle));
-  // It is nobody's yet: a quorum has what b brings, of which 2 does not know whether it is the newest.
-  Question &undone = s.change(other, "old", "third");
-  Question &seen = s.read(other);
-  EXPECT(!undone.is(Status::OK) && !(seen.is(Status::OK) && seen.infos.front()->value == "old"));
-  s.mend(*s.b, {0, 1});
-  s.world.run_ms(6'000);
-  EXPECT(s.nodes_with("new") == 5);
-  Question &last = s.change(other, "new", "last");
-  s.world.run_ms(100);
-  EXPECT(last.is(Status::OK));
-}
-
-UNIT_TEST(a_node_that_lost_a_lock_knows_its_value_again_when_the_holder_has_asked_a_quorum) {
-  Scene s;
-  Wanted &held = s.a->take("k", carrying("one", 3'000));
-  for (const size_t lost : {0, 1}) {
-    s.nodes[lost]->ask({"DEL", "liblock:k"});
-    s.world.run_ms(1'500);
-    EXPECT(s.state_on(lost).starts_with('r'));
-  }
-  // Three others know of nothing newer. Then these are two of three.
-  s.world.run_ms(3'000);
-  EXPECT(s.state_on(0) == "c" && s.state_on(1) == "c");
-  for (const size_t away : {3, 4}) s.nodes[away]->stop(Node::Data::Kept);
-  const auto updated = s.a->update(held.grant().handle, "two");
-  s.world.run_ms(300);
-  EXPECT(updated->is(Status::OK) && s.is_read("two"));
-}
-
-UNIT_TEST(where_all_nodes_lost_a_lock_its_value_counts_when_all_have_it_again) {
-  Scene s;
-  Wanted &held = s.a->take("k", carrying("one", 3'000));
-  for (Node *node : s.nodes) node->ask({"DEL", "liblock:k"});
-  s.world.run_ms(1'200);
-  EXPECT(s.nodes_with("one") == 5);
-  const auto refused = s.a->update(held.grant().handle, "two");
-  s.world.run_ms(600);
-  EXPECT(refused->is(Status::QUARANTINED) && s.a->holds(held.grant().handle));
-  s.world.run_ms(3'000);
-  const auto updated = s.a->update(held.grant().handle, "two");
-  s.world.run_ms(100);
-  EXPECT(updated->is(Status::OK) && s.is_read("two"));
 }
 
 UNIT_TEST(many_changes_in_a_bad_network_are_each_seen_or_not_and_never_both) {
@@ -385,8 +275,4 @@ UNIT_MAIN("values over a quorum", cmocka_unit_test(a_value_of_a_key_that_nobody_
           cmocka_unit_test(what_few_nodes_have_written_is_in_doubt_until_the_holder_brings_it_to_all),
           cmocka_unit_test(a_write_that_comes_after_its_promise_changes_nothing),
           cmocka_unit_test(a_change_that_few_have_written_does_not_come_back_after_a_later_one),
-          cmocka_unit_test(
-              a_change_is_not_undone_by_a_holder_who_has_not_heard_of_it_and_a_node_that_lost_its_data),
-          cmocka_unit_test(a_node_that_lost_a_lock_knows_its_value_again_when_the_holder_has_asked_a_quorum),
-          cmocka_unit_test(where_all_nodes_lost_a_lock_its_value_counts_when_all_have_it_again),
           cmocka_unit_test(many_changes_in_a_bad_network_are_each_seen_or_not_and_never_both))

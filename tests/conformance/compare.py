@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the whole suite and the random programs with the runners of several languages, on every kind of context, and
+compares what each says of each scenario. Prints TAP, with the counts per language at the end.
+
+    compare.py AGENT NAME=COMMAND… [--context local --context redis --context quorum] [--programs local=1000 …]
+
+The first runner is what the others are compared with. AGENT is who founds the quorum. A command is split at spaces."""
+import argparse
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SUPPORT = HERE.parent / "support"
+RESULT = re.compile(r"^(ok|not ok) \d+ - (\S+)")
+LIMIT_S = 600
+
+
+def around(context, agent):
+    """What runs a command beside the servers that the context takes, and the runner's arguments for it."""
+    if context == "local":
+        return [], []
+    if context == "redis":
+        return [sys.executable, str(SUPPORT / "with_redis.py")], ["--url", "{redis}"]
+    return [sys.executable, str(SUPPORT / "with_quorum.py"), agent], ["--url", "{quorum}"]
+
+
+def run(command, context, agent, files):
+    """What the runner says: {scenario: passed}, and all that it printed."""
+    before, more = around(context, agent)
+    done = subprocess.run([*before, *command, *more, *files], capture_output=True, text=True, errors="replace",
+                          timeout=LIMIT_S, check=False)
+    told = {match.group(2): match.group(1) == "ok"
+            for match in map(RESULT.match, done.stdout.splitlines()) if match}
+    is_whole = (done.returncode == 0) == all(told.values()) and told
+    return told, is_whole, done.stdout + done.stderr
+
+
+class Tap:
+    def __init__(self):
+        self.number = self.failed = 0
+
+    def line(self, passed, name, why=""):
+        self.number += 1
+        self.failed += not passed
+        print(f"{'ok' if passed else 'not ok'} {self.number} - {name}", flush=True)
+        if not passed:
+            for one in why.splitlines()[-40:]:
+                print(f"# {one}")
+
+
+def cause_of(name, text):
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        if line.startswith("not ok") and line.endswith(f"- {name}"):
+            return "\n".join(lines[at:at + 6])
+    return ""
+
+
+def compare(tap, runners, context, agent, files):
+    """One line for each scenario and language. Returns how many scenarios each has run."""
+    counts, reference = {}, None
+    for language, command in runners:
+        told, is_whole, text = run(command, context, agent, files)
+        counts[language] = len(told)
+        tap.line(is_whole, f"the runner for {language} comes to its end on {context}", text)
+        for name, passed in told.items():
+            tap.line(passed, f"{language} on {context}: {name}", cause_of(name, text))
+        if reference is None:
+            reference = told
+        else:
+            differing = sorted(name for name in {*told, *reference} if told.get(name) != reference.get(name))
+            tap.line(not differing, f"{language} says the same as {runners[0][0]} on {context}",
+                     "\n".join(differing))
+    return counts
+
+
+def compare_programs(tap, runners, context, agent, programs):
+    with tempfile.TemporaryDirectory() as directory:
+        subprocess.run([sys.executable, HERE / "programs" / "generate.py", "--context", context, "--programs",
+                        str(programs), directory], check=True)
+        files = sorted(str(path) for path in pathlib.Path(directory).iterdir())
+        for language, command in runners:
+            told, is_whole, text = run(command, context, agent, files)
+            bad = [name for name, passed in told.items() if not passed]
+            tap.line(is_whole and not bad and len(told) == programs,
+                     f"{language} on {context}: {programs} random programs do what the model says",
+                     cause_of(bad[0], text) if bad else text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("agent")
+    parser.add_argument("runners", nargs="+", metavar="NAME=COMMAND")
+    parser.add_argument("--context", action="append", default=[])
+    parser.add_argument("--programs", action="append", default=[], metavar="CONTEXT=COUNT")
+    arguments = parser.parse_args()
+    runners = [(name, shlex.split(command)) for name, command in (one.split("=", 1) for one in arguments.runners)]
+    scenarios = sorted(str(path) for path in (HERE / "scenarios").glob("*.json"))
+    tap, table = Tap(), []
+    for context in arguments.context or ["local", "redis", "quorum"]:
+        counts = compare(tap, runners, context, arguments.agent, scenarios)
+        tap.line(len(set(counts.values())) == 1, f"all languages have run as many scenarios on {context}", str(counts))
+        table.append(f"# {context}: " + ", ".join(f"{language} {count}" for language, count in counts.items()))
+    for context, programs in (one.split("=") for one in arguments.programs):
+        compare_programs(tap, runners, context, arguments.agent, int(programs))
+    print("\n".join(["# scenarios run:", *table]))
+    print(f"1..{tap.number}")
+    return 1 if tap.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
