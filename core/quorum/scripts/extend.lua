@@ -10,9 +10,9 @@
 --   1, and since it was restored here at that time, it has become known that nothing newer is lost …
 -- Returns: OK, now, 1 = it counts, then for each lock: 1 = set, 2 = written anew, 0 = another one is there,
 --   -1 = another one was there, -2 = it is not there; what was left of its lease in ms before; a newer
---   version or 0, and its value; 1 = nothing newer is known here, 0 = something is or may be, or it was not asked, less =
---   when it was restored here, behind a minus | LATE, now | TTL, now, longest lease in ms | CONFIG, now, who it is instead |
---   an error
+--   version or 0, and its value; 1 = nothing newer is known here, 0 = something is or may be, or it was not asked,
+--   less = when it was restored here, behind a minus | LATE, now | TTL, now, longest lease in ms | CONFIG, now, who it
+--   is instead | an error
 -- Uses: clock, text, node, names, words, record, promised
 local now = server_now()
 local refused = admit(now, ARGV[1], ARGV[2])
