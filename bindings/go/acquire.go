@@ -8,6 +8,8 @@ import "C"
 import (
 	"context"
 	"time"
+
+	"liblock.dev/go/internal/raw"
 )
 
 // target is what an acquire asks for.
@@ -129,12 +131,12 @@ func (c *Context) acquire(ctx context.Context, what target, options []LockOption
 	}
 	o, wanted := readLockOptions(options), wantedResult(ctx)
 	if !c.enter() {
-		return nil, closedError("acquire")
+		return nil, closedIn(ctx, "acquire")
 	}
 	defer c.leave()
 	if o.owner != nil {
 		if !o.owner.enter() {
-			return nil, closedError("acquire")
+			return nil, closedIn(ctx, "acquire")
 		}
 		defer o.owner.leave()
 	}
@@ -144,13 +146,11 @@ func (c *Context) acquire(ctx context.Context, what target, options []LockOption
 	p.wanted = wanted
 	n := p.native(&a)
 	keys := a.list(what.keys)
-	if what.how == C.BRIDGE_TRY && !o.blocking {
-		n.wait_ms, n.retries = 0, 0
-	}
 	if o.blocking || c.local && (o.triesOnce() || what.how == C.BRIDGE_TRY) {
 		return p.block(ctx, what, n, keys)
 	}
-	if c.local && c.told.Load() == 0 && o.queued == nil {
+	if c.local && c.told.Load() == 0 && o.queued == nil && waitsForever(C.int64_t(o.WaitMs)) != (o.WaitMs > 0) &&
+		waitsForever(C.int64_t(o.Acquire.Retries)) != (o.Acquire.Retries > 0) { // all else is for the library to refuse
 		lock, err := p.tryFirst(what, n, keys)
 		if lock != nil || StatusOf(err) != ErrBusy {
 			return lock, err
@@ -158,6 +158,8 @@ func (c *Context) acquire(ctx context.Context, what target, options []LockOption
 	}
 	return p.wait(ctx, what, n, keys)
 }
+
+func waitsForever(limit C.int64_t) bool { return limit == -1 || limit == raw.Default }
 
 // block makes the call that waits within the library.
 func (p *pending) block(ctx context.Context, what target, n *C.liblock_acquire_options,
@@ -167,11 +169,11 @@ func (p *pending) block(ctx context.Context, what target, n *C.liblock_acquire_o
 		if left < 0 {
 			left = 0
 		}
-		if n.wait_ms == -1 || n.wait_ms > left {
-			n.wait_ms = left
+		if waitsForever(n.wait_ms) || n.wait_ms > left {
+			n.wait_ms, p.options.isDefaults = left, false
 		}
 	}
-	if p.options.isDefaults && p.loss == nil && what.how != C.BRIDGE_TRY {
+	if p.options.isDefaults && p.loss == nil {
 		n = nil
 	}
 	answer := C.bridge_acquire(p.c.handle, what.how, keyPtr(what.key), C.size_t(len(what.key)), keys,
@@ -215,6 +217,9 @@ func (p *pending) wait(ctx context.Context, what target, n *C.liblock_acquire_op
 		route.queue = nil // on_queued and a completion queue exclude each other: the end is called back
 	}
 	n.completions = route.queue
+	if what.how == C.BRIDGE_TRY {
+		n.wait_ms, n.retries = 0, 0
+	}
 	w := newWaiter()
 	id := objects.put(w)
 	route.id = C.uintptr_t(id)

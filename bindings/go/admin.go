@@ -10,27 +10,40 @@ import (
 	"time"
 )
 
-// ClearOptions say in which steps locks are taken away; nil = all defaults. 0 leaves a default.
-type ClearOptions struct {
-	BatchSize int64         // keys per step, 1 to 65,536 (servers: 1,000); 100
-	ScanSize  int64         // keys looked at per step of the search, 1 to 65,536; 500
-	DeadTTL   time.Duration // ClearDead: requests that wait for longer are dead; 24 h
+// ClearOption says in which steps locks are taken away.
+type ClearOption func(*clearOptions)
+
+type clearOptions struct{ batch, scan, dead *int64 }
+
+// ClearBatch is how many keys are cleared per step: 1 to 65,536 (servers: 1,000 at most); default 100.
+func ClearBatch(size int64) ClearOption { return func(o *clearOptions) { o.batch = &size } }
+
+// ClearScan is how many keys are looked at per step of the search: 1 to 65,536; default 500.
+func ClearScan(size int64) ClearOption { return func(o *clearOptions) { o.scan = &size } }
+
+// DeadTTL makes ClearDead count requests as dead that wait for longer: 1 ms and more; default 24 h.
+func DeadTTL(ttl time.Duration) ClearOption {
+	return func(o *clearOptions) { ms := toMs(ttl); o.dead = &ms }
 }
 
-func (o *ClearOptions) native(a *arena) *C.liblock_clear_options {
-	if o == nil {
+func clearNative(options []ClearOption, a *arena) *C.liblock_clear_options {
+	if len(options) == 0 {
 		return nil
+	}
+	var o clearOptions
+	for _, option := range options {
+		option(&o)
 	}
 	n := (*C.liblock_clear_options)(a.get(C.sizeof_liblock_clear_options))
 	C.liblock_clear_options_init(n, C.sizeof_liblock_clear_options)
-	if o.BatchSize != 0 {
-		n.batch_size = C.int64_t(o.BatchSize)
+	if o.batch != nil {
+		n.batch_size = C.int64_t(*o.batch)
 	}
-	if o.ScanSize != 0 {
-		n.scan_size = C.int64_t(o.ScanSize)
+	if o.scan != nil {
+		n.scan_size = C.int64_t(*o.scan)
 	}
-	if o.DeadTTL != 0 {
-		n.dead_ttl_ms = C.int64_t(toMs(o.DeadTTL))
+	if o.dead != nil {
+		n.dead_ttl_ms = C.int64_t(*o.dead)
 	}
 	return n
 }
@@ -38,29 +51,29 @@ func (o *ClearOptions) native(a *arena) *C.liblock_clear_options {
 // Clear takes all locks of the context's table or prefix away and dequeues all waiters: holders are ErrLost, waiters
 // ErrDequeued. What is acquired meanwhile may stay. The Report counts also what a failing call has cleared. Errors:
 // ErrInDoubt (a step had no answer).
-func (c *Context) Clear(ctx context.Context, options *ClearOptions) (Report, error) {
+func (c *Context) Clear(ctx context.Context, options ...ClearOption) (Report, error) {
 	return c.clear(ctx, "clear", C.BRIDGE_CLEAR, "", options)
 }
 
 // ClearOwner is Clear for the locks and waiters of one owner, by Owner.ID.
-func (c *Context) ClearOwner(ctx context.Context, id string, options *ClearOptions) (Report, error) {
+func (c *Context) ClearOwner(ctx context.Context, id string, options ...ClearOption) (Report, error) {
 	return c.clear(ctx, "clear_owner", C.BRIDGE_CLEAR_OWNER, id, options)
 }
 
 // ClearInstance is Clear for the locks and waiters of one instance, by Context.InstanceID.
-func (c *Context) ClearInstance(ctx context.Context, id string, options *ClearOptions) (Report, error) {
+func (c *Context) ClearInstance(ctx context.Context, id string, options ...ClearOption) (Report, error) {
 	return c.clear(ctx, "clear_instance", C.BRIDGE_CLEAR_INSTANCE, id, options)
 }
 
 // ClearDead is Clear for zombies and for requests that have waited for longer than DeadTTL. On a server it takes as long
 // as a silent instance is waited for, when there are any.
-func (c *Context) ClearDead(ctx context.Context, options *ClearOptions) (Report, error) {
+func (c *Context) ClearDead(ctx context.Context, options ...ClearOption) (Report, error) {
 	return c.clear(ctx, "clear_dead", C.BRIDGE_CLEAR_DEAD, "", options)
 }
 
-func (c *Context) clear(ctx context.Context, op string, what C.int32_t, id string, o *ClearOptions) (Report, error) {
+func (c *Context) clear(ctx context.Context, op string, what C.int32_t, id string, o []ClearOption) (Report, error) {
 	if !c.enter() {
-		return Report{}, closedError(op)
+		return Report{}, closedIn(ctx, op)
 	}
 	defer c.leave()
 	leave, err := c.thread(ctx, op)
@@ -70,7 +83,7 @@ func (c *Context) clear(ctx context.Context, op string, what C.int32_t, id strin
 	defer leave()
 	var a arena
 	defer a.free()
-	r := C.bridge_clear(c.handle, what, keyPtr(id), C.size_t(len(id)), o.native(&a))
+	r := C.bridge_clear(c.handle, what, keyPtr(id), C.size_t(len(id)), clearNative(o, &a))
 	err = settleInto(wantedResult(ctx), op, Status(r.status), &r.result)
 	return reportOf(&r.report), err
 }
@@ -78,7 +91,7 @@ func (c *Context) clear(ctx context.Context, op string, what C.int32_t, id strin
 // Sweep looks for overdue locks now, as is done periodically, and says how many there were.
 func (c *Context) Sweep(ctx context.Context) (uint64, error) {
 	if !c.enter() {
-		return 0, closedError("sweep")
+		return 0, closedIn(ctx, "sweep")
 	}
 	defer c.leave()
 	leave, err := c.thread(ctx, "sweep")

@@ -181,7 +181,7 @@ func (q *Completions) take(done <-chan struct{}) (C.bridge_completion, error) {
 // ctx.
 func (q *Completions) Next(ctx context.Context) (Completion, error) {
 	if !q.enter() {
-		return Completion{}, closedError("completions_next")
+		return Completion{}, closedIn(ctx, "completions_next")
 	}
 	defer q.leave()
 	entry, err := q.take(ctx.Done())

@@ -127,6 +127,15 @@ func (c *Context) Opened() Result { return c.opened }
 
 func closedError(op string) error { return statusError(op, ErrClosed) }
 
+// closedIn also fills in the Result that the caller's context asks for.
+func closedIn(ctx context.Context, op string) error {
+	err := statusError(op, ErrClosed)
+	if wanted := wantedResult(ctx); wanted != nil {
+		*wanted = err.(*Error).Result
+	}
+	return err
+}
+
 // Close ends everything the context does: waits end as ErrClosed, locks are released or left (OnClose), owners are
 // closed. It waits until that is done; afterwards every call answers ErrClosed. A second call returns nil. Errors:
 // ErrWouldDeadlock from inside a callback.

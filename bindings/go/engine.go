@@ -118,8 +118,13 @@ func (e *engine) end() {
 }
 
 func endedBy(ctx context.Context, op string, status Status) error {
-	return &Error{Op: op, Status: status, Message: "the caller's context ended", Result: Result{Status: status},
+	const message = "the caller's context ended"
+	failure := &Error{Op: op, Status: status, Message: message, Result: Result{Status: status, Message: message},
 		cause: ctx.Err()}
+	if wanted := wantedResult(ctx); wanted != nil {
+		*wanted = failure.Result
+	}
+	return failure
 }
 
 // call makes an asynchronous call that cannot be canceled and waits for its end. When ctx ends before, the call goes on

@@ -25,7 +25,7 @@ func hasTwin(call C.int32_t) bool {
 // keyed makes one of the calls that take a key, a number and the name of a node, on a channel where that can be.
 func (c *Context) keyed(ctx context.Context, op string, call C.int32_t, key string, number int64, node string) keyed {
 	if !c.enter() {
-		return keyed{err: closedError(op)}
+		return keyed{err: closedIn(ctx, op)}
 	}
 	defer c.leave()
 	var a arena
@@ -146,7 +146,7 @@ func (c *Context) UpdateKey(ctx context.Context, key string, expected, value []b
 func (c *Context) byValue(ctx context.Context, op string, call C.int32_t, key string, expected []byte, ms int64,
 	flags C.int32_t, value []byte) error {
 	if !c.enter() {
-		return closedError(op)
+		return closedIn(ctx, op)
 	}
 	defer c.leave()
 	leave, err := c.thread(ctx, op)

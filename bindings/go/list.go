@@ -20,27 +20,42 @@ const (
 	Keys   What = C.LIBLOCK_LIST_KEYS   // both, each once
 )
 
-// ListOptions narrow a listing; nil = everything.
-type ListOptions struct {
-	Prefix      string // only keys that begin with these bytes
-	BatchSize   int64  // keys looked at per step, 1 to 65,536; 0 = the default of 500
-	ZombiesOnly bool   // only keys whose holder's, or waiter's, instance is gone
+// ListOption narrows a listing.
+type ListOption func(*listOptions)
+
+type listOptions struct {
+	prefix  *string
+	batch   *int64
+	zombies bool
 }
 
-func (o *ListOptions) native(a *arena) *C.liblock_list_options {
-	if o == nil {
+// KeyPrefix shows only keys that begin with these bytes.
+func KeyPrefix(prefix string) ListOption { return func(o *listOptions) { o.prefix = &prefix } }
+
+// ListBatch is how many keys are looked at per step: 1 to 65,536; default 500.
+func ListBatch(size int64) ListOption { return func(o *listOptions) { o.batch = &size } }
+
+// ZombiesOnly shows only keys whose holder's instance, or that of one who waits, is gone.
+func ZombiesOnly() ListOption { return func(o *listOptions) { o.zombies = true } }
+
+func listNative(options []ListOption, a *arena) *C.liblock_list_options {
+	if len(options) == 0 {
 		return nil
+	}
+	var o listOptions
+	for _, option := range options {
+		option(&o)
 	}
 	n := (*C.liblock_list_options)(a.get(C.sizeof_liblock_list_options))
 	C.liblock_list_options_init(n, C.sizeof_liblock_list_options)
-	if o.Prefix != "" {
-		prefix := a.bytes(o.Prefix)
+	if o.prefix != nil {
+		prefix := a.bytes(*o.prefix)
 		n.key_prefix, n.key_prefix_size = prefix.data, prefix.size
 	}
-	if o.BatchSize != 0 {
-		n.batch_size = C.int64_t(o.BatchSize)
+	if o.batch != nil {
+		n.batch_size = C.int64_t(*o.batch)
 	}
-	if o.ZombiesOnly {
+	if o.zombies {
 		n.zombies_only = 1
 	}
 	return n
@@ -66,9 +81,9 @@ func reportOf(r *C.liblock_report) Report {
 // Each shows the keys of a listing to show until that returns false; nil only counts. Keys that come or go meanwhile may
 // be missed; on a server one may be shown twice when its table grows or shrinks. The Report counts also what a failing
 // call has shown.
-func (c *Context) Each(ctx context.Context, what What, options *ListOptions, show func(*Info) bool) (Report, error) {
+func (c *Context) Each(ctx context.Context, what What, show func(*Info) bool, options ...ListOption) (Report, error) {
 	if !c.enter() {
-		return Report{}, closedError("list_each")
+		return Report{}, closedIn(ctx, "list_each")
 	}
 	defer c.leave()
 	leave, err := c.thread(ctx, "list_each")
@@ -83,7 +98,7 @@ func (c *Context) Each(ctx context.Context, what What, options *ListOptions, sho
 		id = objects.put(func(info *Info) bool { return ctx.Err() == nil && show(info) })
 		defer objects.take(id)
 	}
-	r := C.bridge_list_each(c.handle, C.int32_t(what), options.native(&a), C.uintptr_t(id))
+	r := C.bridge_list_each(c.handle, C.int32_t(what), listNative(options, &a), C.uintptr_t(id))
 	if err = settleInto(wantedResult(ctx), "list_each", Status(r.status), &r.result); err == nil && ctx.Err() != nil {
 		err = endedBy(ctx, "list_each", ErrCanceled)
 	}
@@ -92,7 +107,7 @@ func (c *Context) Each(ctx context.Context, what What, options *ListOptions, sho
 
 // Cursor is a listing under way; it belongs to one goroutine at a time.
 //
-//	cursor, err := locks.List(ctx, liblock.Locks, nil)
+//	cursor, err := locks.List(ctx, liblock.Locks)
 //	defer cursor.Close()
 //	for cursor.Next() { … cursor.Info() … }
 //	err = cursor.Err()
@@ -105,9 +120,9 @@ type Cursor struct {
 }
 
 // List begins a listing: Each as an iterator.
-func (c *Context) List(ctx context.Context, what What, options *ListOptions) (*Cursor, error) {
+func (c *Context) List(ctx context.Context, what What, options ...ListOption) (*Cursor, error) {
 	if !c.enter() {
-		return nil, closedError("list")
+		return nil, closedIn(ctx, "list")
 	}
 	defer c.leave()
 	leave, err := c.thread(ctx, "list")
@@ -117,7 +132,7 @@ func (c *Context) List(ctx context.Context, what What, options *ListOptions) (*C
 	defer leave()
 	var a arena
 	defer a.free()
-	answer := C.bridge_list(c.handle, C.int32_t(what), options.native(&a))
+	answer := C.bridge_list(c.handle, C.int32_t(what), listNative(options, &a))
 	if err = settle(ctx, "list", &answer); err != nil {
 		return nil, err
 	}
@@ -186,7 +201,7 @@ type Instance struct {
 // EachInstance shows the instances until show returns false; nil only counts. Errors: ErrUnsupported over a quorum.
 func (c *Context) EachInstance(ctx context.Context, zombiesOnly bool, show func(Instance) bool) (Report, error) {
 	if !c.enter() {
-		return Report{}, closedError("list_instances")
+		return Report{}, closedIn(ctx, "list_instances")
 	}
 	defer c.leave()
 	leave, err := c.thread(ctx, "list_instances")

@@ -72,7 +72,7 @@ func (l *Lock) Verify(ctx context.Context) error {
 func (l *Lock) call(ctx context.Context, op string, call C.int32_t, ms int64, flags C.int32_t, value []byte) error {
 	c := l.c
 	if !c.enter() {
-		return closedError(op)
+		return closedIn(ctx, op)
 	}
 	defer c.leave()
 	if c.local || wantedResult(ctx) != nil {
@@ -142,7 +142,7 @@ func (l *Lock) HoldCount() (int, error) {
 func (l *Lock) Export(ctx context.Context) ([]byte, error) {
 	c := l.c
 	if !c.enter() {
-		return nil, closedError("export")
+		return nil, closedIn(ctx, "export")
 	}
 	defer c.leave()
 	leave, err := c.thread(ctx, "export")
@@ -169,12 +169,12 @@ func (l *Lock) Export(ctx context.Context) ([]byte, error) {
 func (c *Context) Adopt(ctx context.Context, exported []byte, options ...LockOption) (*Lock, error) {
 	o, wanted := readLockOptions(options), wantedResult(ctx)
 	if !c.enter() {
-		return nil, closedError("adopt")
+		return nil, closedIn(ctx, "adopt")
 	}
 	defer c.leave()
 	if o.owner != nil {
 		if !o.owner.enter() {
-			return nil, closedError("adopt")
+			return nil, closedIn(ctx, "adopt")
 		}
 		defer o.owner.leave()
 	}

@@ -11,6 +11,20 @@ import (
 	"liblock.dev/go/internal/raw"
 )
 
+func init() {
+	raw.FillWithRubbish = func(on bool) {
+		rubbish := C.int32_t(0)
+		if on {
+			rubbish = 1
+		}
+		C.bridge_set_rubbish(rubbish)
+	}
+	raw.InContext = func(lock, context interface{}) interface{} {
+		l := lock.(*Lock)
+		return &Lock{c: context.(*Context), handle: l.handle, token: l.token}
+	}
+}
+
 // The defaults, as the library's own init function says them.
 var lockDefaults = func() raw.Acquire {
 	var o C.liblock_acquire_options
@@ -30,10 +44,12 @@ var lockDefaults = func() raw.Acquire {
 }()
 
 func readLockOptions(options []LockOption) *lockOptions {
-	o := &lockOptions{Acquire: lockDefaults, isDefaults: len(options) == 0}
+	o := &lockOptions{Acquire: lockDefaults}
 	for _, option := range options {
 		option(o)
 	}
+	o.isDefaults = o.Acquire == lockDefaults && o.owner == nil && !o.thread && !o.notify && o.value == nil &&
+		o.metadata == nil && o.nodes == nil && o.backoff == nil && o.queued == nil && o.noticesTo == nil
 	return o
 }
 

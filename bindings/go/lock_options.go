@@ -208,8 +208,10 @@ func OnLost(told func(*Lock)) LockOption {
 	return func(o *lockOptions) { o.onLost, o.notify = told, true }
 }
 
-// NoticesTo sends the notice of a loss to a completion queue as well.
-func NoticesTo(queue *Completions) LockOption { return func(o *lockOptions) { o.noticesTo = queue } }
+// NoticesTo sends the notice of a loss to a completion queue as well. Implies Blocking, but for Submit, whose queue it is.
+func NoticesTo(queue *Completions) LockOption {
+	return func(o *lockOptions) { o.noticesTo, o.blocking = queue, true }
+}
 
 // Blocking waits inside the library, on a thread, instead of on a channel: with WithResult it tells all of the Result.
 // Of the context only the deadline ends such a wait.

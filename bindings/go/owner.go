@@ -31,7 +31,7 @@ func (c *Context) OpenOwnerWith(ctx context.Context, name string) (*Owner, error
 
 func (c *Context) openOwner(ctx context.Context, name string) (*Owner, error) {
 	if !c.enter() {
-		return nil, closedError("owner_open")
+		return nil, closedIn(ctx, "owner_open")
 	}
 	answer := C.bridge_owner_open(c.handle, keyPtr(name), C.size_t(len(name)))
 	if err := settle(ctx, "owner_open", &answer); err != nil {
@@ -48,7 +48,7 @@ func (c *Context) openOwner(ctx context.Context, name string) (*Owner, error) {
 	c.mutex.Unlock()
 	if closed {
 		o.drop()
-		return nil, closedError("owner_open")
+		return nil, closedIn(ctx, "owner_open")
 	}
 	return o, nil
 }
@@ -109,7 +109,7 @@ func (c *Context) ownerID(owner *C.liblock_owner, thread C.int32_t) (string, err
 // youngest gives. All or nothing. Errors: ErrNotHeld (one of them is not held by this owner).
 func (o *Owner) Release(ctx context.Context, keys ...string) error {
 	if !o.enter() {
-		return closedError("release_keys")
+		return closedIn(ctx, "release_keys")
 	}
 	defer o.leave()
 	return o.c.releaseKeys(ctx, o.handle, 0, keys)
@@ -118,7 +118,7 @@ func (o *Owner) Release(ctx context.Context, keys ...string) error {
 // ReleaseByThread is Owner.Release for what ByThread holds on the calling thread, to which the goroutine must be locked.
 func (c *Context) ReleaseByThread(ctx context.Context, keys ...string) error {
 	if !c.enter() {
-		return closedError("release_keys")
+		return closedIn(ctx, "release_keys")
 	}
 	defer c.leave()
 	return c.releaseKeys(ctx, nil, 1, keys)

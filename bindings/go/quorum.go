@@ -25,7 +25,7 @@ func (c *Context) QuorumInit(ctx context.Context, flags int32) error {
 // change is under way), ErrLimit, ErrInDoubt, ErrUnsupported.
 func (c *Context) QuorumSetNodes(ctx context.Context, servers, observers []string, votes int32) error {
 	if !c.enter() {
-		return closedError("quorum_set_nodes")
+		return closedIn(ctx, "quorum_set_nodes")
 	}
 	defer c.leave()
 	var a arena

@@ -7,6 +7,13 @@ package raw
 // Default is LIBLOCK_DEFAULT: the default of the context.
 const Default = -1 << 63
 
+// FillWithRubbish makes results begin as rubbish instead of zeros, so that one which the library forgets to fill in
+// shows. It is set by the public package, and called before any other use of it.
+var FillWithRubbish func(on bool)
+
+// InContext is a *liblock.Lock of the same number in another *liblock.Context, which no caller can make.
+var InContext func(lock, context interface{}) interface{}
+
 // Acquire mirrors liblock_acquire_options; fields that point at something are options of the public package.
 type Acquire struct {
 	TTLMs, WaitMs, Retries, RetryIntervalMs, RetryJitterMs int64
