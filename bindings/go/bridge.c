@@ -10,7 +10,6 @@ static int32_t rubbish;
 
 void bridge_set_rubbish(int32_t on) { rubbish = on; }
 
-/* bridge_answer is zeroed but for the result: 256 bytes of message would cost more than the fast acquire itself. */
 bridge_answer bridge_begin(void) {
   bridge_answer answer;
   answer.status = LIBLOCK_OK;
@@ -18,10 +17,11 @@ bridge_answer bridge_begin(void) {
   answer.lock = answer.request = answer.count = 0;
   answer.object = NULL;
   if (rubbish) memset(&answer.result, 0x5a, sizeof answer.result);
-  answer.result.struct_size = sizeof answer.result;
-  if (rubbish) return answer;
-  answer.result.message[0] = '\0';
-  answer.result.info = NULL;
+  if (rubbish) {
+    answer.result.struct_size = sizeof answer.result;
+  } else {
+    liblock_result_init(&answer.result, sizeof answer.result);
+  }
   return answer;
 }
 

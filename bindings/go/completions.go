@@ -135,10 +135,10 @@ func (q *Completions) fill() error {
 		return nil
 	case err == nil:
 		return statusError("completions_next", status)
-	case errors.Is(err, os.ErrClosed):
-		return closedError("completions_next")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return err
 	}
-	return err
+	return closedError("completions_next") // the file was closed under the reader
 }
 
 // take is the next entry, waiting for it until done is closed.

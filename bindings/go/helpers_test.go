@@ -9,6 +9,7 @@ import (
 	"time"
 
 	liblock "liblock.dev/go"
+	"liblock.dev/go/internal/raw"
 )
 
 var background = context.Background()
@@ -80,4 +81,9 @@ func waiters(t testing.TB, c *liblock.Context, key string) int {
 		t.Fatal(err)
 	}
 	return info.WaiterCount
+}
+
+// plainTTL is a ttl without a notice of the loss, so that nobody ends the lock but a sweep or the next in line.
+func plainTTL(ms int64) liblock.LockOption {
+	return liblock.RawLock(func(o *raw.Acquire) { o.TTLMs = ms })
 }

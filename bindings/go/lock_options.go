@@ -178,7 +178,8 @@ func OnQueued(told func(position, length int64)) LockOption {
 func ByOwner(owner *Owner) LockOption { return func(o *lockOptions) { o.owner = owner } }
 
 // ByThread acquires for the calling thread of the operating system: what it holds is released when the thread ends.
-// The goroutine must be locked to its thread (runtime.LockOSThread), and implies Blocking.
+// The goroutine must be locked to its thread (runtime.LockOSThread); a thread ends with its goroutine, but for the main
+// thread of the process, which never does. Implies Blocking.
 func ByThread() LockOption { return func(o *lockOptions) { o.thread, o.blocking = true, true } }
 
 // OnConflict is what to do where the owner holds the key already.

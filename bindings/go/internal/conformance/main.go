@@ -164,8 +164,10 @@ func census(s *suite, claims, kind string) int {
 	return 0
 }
 
+// The main thread, which never ends, is the owner THREAD of the steps that name no thread, and of no others.
+func init() { runtime.LockOSThread() }
+
 func main() {
-	runtime.LockOSThread() // the owner THREAD of the steps that name no thread
 	a, ok := readArguments(os.Args[1:])
 	if !ok {
 		fmt.Fprint(os.Stderr, usage)
