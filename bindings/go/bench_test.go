@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+
+package liblock_test
+
+import (
+	"strconv"
+	"sync/atomic"
+	"testing"
+)
+
+// BenchmarkAcquireRelease is the uncontended pair in a local context: two calls into C.
+func BenchmarkAcquireRelease(b *testing.B) {
+	c := open(b)
+	b.ReportAllocs()
+	for i := 0; i < b.N; i++ {
+		l, err := c.Lock(background, "key")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := l.Unlock(background); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkAcquireReleaseParallel is the same by several goroutines, each with a key of its own.
+func BenchmarkAcquireReleaseParallel(b *testing.B) {
+	c := open(b)
+	var next atomic.Int64
+	b.RunParallel(func(pb *testing.PB) {
+		key := "key" + strconv.FormatInt(next.Add(1), 10)
+		for pb.Next() {
+			l, err := c.Lock(background, key)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			if err := l.Unlock(background); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}

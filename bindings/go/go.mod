@@ -1,0 +1,3 @@
+module liblock.dev/go
+
+go 1.19
