@@ -185,8 +185,7 @@ impl Context {
         let user_data = user_data as *mut std::os::raw::c_void;
         // Held over the call: whoever reads the end looks for the closures only after they were put there.
         let mut submitted = self.inner.submitted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let (status, kept) =
-            options.with_raw(|raw| self.submit_raw(target, raw, None, user_data, &mut request))?;
+        let (status, kept) = options.with_raw(|raw| self.submit_raw(target, raw, None, user_data, &mut request))?;
         if status == sys::LIBLOCK_OK && !kept.is_empty() {
             submitted.insert(request, kept);
         } else {
@@ -211,9 +210,7 @@ impl Context {
     pub fn acquire_lock(&self, target: Target<'_>, options: Option<&AcquireOptions>) -> Answer {
         self.granted(options, |raw_options, lock, result| unsafe {
             match target {
-                Target::Key(key) => {
-                    sys::liblock_acquire(self.raw(), data(key), key.len(), raw_options, lock, result)
-                }
+                Target::Key(key) => sys::liblock_acquire(self.raw(), data(key), key.len(), raw_options, lock, result),
                 Target::Keys(keys) => {
                     let keys: Vec<_> = keys.iter().map(|key| raw(key)).collect();
                     sys::liblock_acquire_many(self.raw(), keys.as_ptr(), keys.len(), raw_options, lock, result)
@@ -248,8 +245,7 @@ impl Context {
     /// The shortest way: no options, nothing registered.
     fn acquire_plain(&self, key: &[u8], acquire: AcquireFn) -> Answer {
         let mut lock = 0;
-        let outcome =
-            call(|result| unsafe { acquire(self.raw(), data(key), key.len(), null(), &mut lock, result) })?;
+        let outcome = call(|result| unsafe { acquire(self.raw(), data(key), key.len(), null(), &mut lock, result) })?;
         Ok((Lock(lock), outcome))
     }
 

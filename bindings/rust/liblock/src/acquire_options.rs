@@ -383,7 +383,8 @@ impl AcquireOptions {
             options.value = data(value);
             options.value_size = value.len();
         }
-        let pairs = self.metadata.iter().map(|(name, value)| sys::liblock_metadata { name: raw(name), value: raw(value) });
+        let pairs =
+            self.metadata.iter().map(|(name, value)| sys::liblock_metadata { name: raw(name), value: raw(value) });
         let pairs: Vec<_> = pairs.collect();
         if !pairs.is_empty() {
             options.metadata = pairs.as_ptr();

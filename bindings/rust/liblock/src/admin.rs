@@ -202,10 +202,14 @@ impl Context {
     pub fn force_release_async(&self, key: impl AsRef<[u8]>, drop_queue: bool) -> Op<()> {
         let key = key.as_ref();
         let flags = if drop_queue { sys::LIBLOCK_DROP_QUEUE } else { 0 };
-        Op::start(self, |_, end| end.into_unit(), |callback, user, request| unsafe {
-            let (bytes, size) = (data(key), key.len());
-            sys::liblock_force_release_async(self.raw(), bytes, size, flags, null_mut(), callback, user, request)
-        })
+        Op::start(
+            self,
+            |_, end| end.into_unit(),
+            |callback, user, request| unsafe {
+                let (bytes, size) = (data(key), key.len());
+                sys::liblock_force_release_async(self.raw(), bytes, size, flags, null_mut(), callback, user, request)
+            },
+        )
     }
 
     /// Takes locks away and dequeues waiters, in batches: holders are `Lost`, waiters `Dequeued`. What is acquired
@@ -294,9 +298,7 @@ impl Context {
     /// # Errors
     /// `Closed`.
     pub fn prometheus(&self) -> Result<String> {
-        text_of(|buffer, size, needed| unsafe {
-            sys::liblock_stats_prometheus(self.raw(), buffer, size, needed)
-        })
+        text_of(|buffer, size, needed| unsafe { sys::liblock_stats_prometheus(self.raw(), buffer, size, needed) })
     }
 }
 

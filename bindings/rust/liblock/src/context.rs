@@ -93,7 +93,10 @@ impl Context {
         ContextBuilder::new()
     }
 
-    pub(crate) fn open_raw(url: Option<&str>, options: *const sys::liblock_context_options) -> Result<(Context, Outcome)> {
+    pub(crate) fn open_raw(
+        url: Option<&str>,
+        options: *const sys::liblock_context_options,
+    ) -> Result<(Context, Outcome)> {
         let text = url.map(c_text).transpose()?;
         let mut raw = null_mut();
         let pointer = text.as_ref().map_or(null(), |text| text.as_ptr());
@@ -125,9 +128,11 @@ impl Context {
 
     /// The same without waiting. The future ends when the context has closed; dropping it changes nothing.
     pub fn close_async(&self) -> Op<()> {
-        Op::start(self, |_, completion| completion.into_unit(), |callback, user_data, _| unsafe {
-            sys::liblock_close_async(self.raw(), callback, user_data)
-        })
+        Op::start(
+            self,
+            |_, completion| completion.into_unit(),
+            |callback, user_data, _| unsafe { sys::liblock_close_async(self.raw(), callback, user_data) },
+        )
     }
 
     /// Is the backend there? Local contexts: while they are open.
@@ -140,9 +145,13 @@ impl Context {
 
     /// [`Context::ping`] without a waiting thread.
     pub fn ping_async(&self) -> Op<()> {
-        Op::start(self, |_, completion| completion.into_unit(), |callback, user_data, request| unsafe {
-            sys::liblock_ping_async(self.raw(), null_mut(), callback, user_data, request)
-        })
+        Op::start(
+            self,
+            |_, completion| completion.into_unit(),
+            |callback, user_data, request| unsafe {
+                sys::liblock_ping_async(self.raw(), null_mut(), callback, user_data, request)
+            },
+        )
     }
 
     /// The identity of this context among all instances: `process-random@host`.

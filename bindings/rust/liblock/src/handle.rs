@@ -86,9 +86,13 @@ impl Context {
     /// [`Context::release`] without a waiting thread.
     pub fn release_async(&self, lock: Lock) -> Op<()> {
         let inner = self.inner.clone();
-        let op = Op::start(self, |_, end| end.into_unit(), |callback, user_data, request| unsafe {
-            sys::liblock_release_async(self.raw(), lock.0, null_mut(), callback, user_data, request)
-        });
+        let op = Op::start(
+            self,
+            |_, end| end.into_unit(),
+            |callback, user_data, request| unsafe {
+                sys::liblock_release_async(self.raw(), lock.0, null_mut(), callback, user_data, request)
+            },
+        );
         inner.forget(lock.0, Status::NotHeld);
         op
     }
@@ -106,9 +110,13 @@ impl Context {
     /// [`Context::extend`] without a waiting thread.
     pub fn extend_async(&self, lock: Lock, extend: Extend) -> Op<()> {
         let (ttl, flags) = extend.raw();
-        Op::start(self, |_, end| end.into_unit(), |callback, user_data, request| unsafe {
-            sys::liblock_extend_async(self.raw(), lock.0, ttl, flags, null_mut(), callback, user_data, request)
-        })
+        Op::start(
+            self,
+            |_, end| end.into_unit(),
+            |callback, user_data, request| unsafe {
+                sys::liblock_extend_async(self.raw(), lock.0, ttl, flags, null_mut(), callback, user_data, request)
+            },
+        )
     }
 
     /// Replaces the value that the lock carries, 0 to 4,096 bytes.
@@ -123,9 +131,13 @@ impl Context {
     /// [`Context::update`] without a waiting thread.
     pub fn update_async(&self, lock: Lock, value: &[u8]) -> Op<()> {
         let (bytes, size) = (data(value), value.len());
-        Op::start(self, |_, end| end.into_unit(), |callback, user_data, request| unsafe {
-            sys::liblock_update_async(self.raw(), lock.0, bytes, size, null_mut(), callback, user_data, request)
-        })
+        Op::start(
+            self,
+            |_, end| end.into_unit(),
+            |callback, user_data, request| unsafe {
+                sys::liblock_update_async(self.raw(), lock.0, bytes, size, null_mut(), callback, user_data, request)
+            },
+        )
     }
 
     /// Held right now? Answered from memory: `Ok` when it is.
@@ -176,9 +188,13 @@ impl Context {
 
     /// [`Context::verify`] without a waiting thread.
     pub fn verify_async(&self, lock: Lock) -> Op<()> {
-        Op::start(self, |_, end| end.into_unit(), |callback, user_data, request| unsafe {
-            sys::liblock_verify_async(self.raw(), lock.0, null_mut(), callback, user_data, request)
-        })
+        Op::start(
+            self,
+            |_, end| end.into_unit(),
+            |callback, user_data, request| unsafe {
+                sys::liblock_verify_async(self.raw(), lock.0, null_mut(), callback, user_data, request)
+            },
+        )
     }
 
     /// Waits until the lock is no longer held; see [`Guard::wait_lost`].

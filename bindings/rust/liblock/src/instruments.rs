@@ -68,10 +68,7 @@ impl Instruments {
 
     /// The same of the log.
     #[must_use]
-    pub fn log_sampler(
-        mut self,
-        sampler: impl Fn(i32, Option<&[u8]>, u64) -> bool + Send + Sync + 'static,
-    ) -> Self {
+    pub fn log_sampler(mut self, sampler: impl Fn(i32, Option<&[u8]>, u64) -> bool + Send + Sync + 'static) -> Self {
         self.log_sampler = Some(Arc::new(sampler));
         self
     }

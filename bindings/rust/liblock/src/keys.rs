@@ -99,9 +99,13 @@ impl Context {
     /// [`Context::inspect`] without a waiting thread.
     pub fn inspect_async(&self, key: impl AsRef<[u8]>) -> Op<Info> {
         let key = key.as_ref();
-        Op::start(self, |_, end| end.into_info(), |callback, user_data, request| unsafe {
-            sys::liblock_inspect_async(self.raw(), data(key), key.len(), null_mut(), callback, user_data, request)
-        })
+        Op::start(
+            self,
+            |_, end| end.into_info(),
+            |callback, user_data, request| unsafe {
+                sys::liblock_inspect_async(self.raw(), data(key), key.len(), null_mut(), callback, user_data, request)
+            },
+        )
     }
 
     /// Waiters of a key, in the order in which they will be served, and the holder if there is one.
@@ -119,9 +123,8 @@ impl Context {
     pub fn inspect_queue_told(&self, key: impl AsRef<[u8]>) -> Result<(Option<Info>, Outcome)> {
         let key = key.as_ref();
         let mut info = null_mut();
-        let outcome = call(|result| unsafe {
-            sys::liblock_inspect_queue(self.raw(), data(key), key.len(), &mut info, result)
-        });
+        let outcome =
+            call(|result| unsafe { sys::liblock_inspect_queue(self.raw(), data(key), key.len(), &mut info, result) });
         asked(outcome, info)
     }
 
@@ -139,14 +142,23 @@ impl Context {
         let key = key.as_ref();
         if self.inner.is_local {
             let key = key.to_vec();
-            return Op::on_thread(self, wait_ms, |_, end| end.into_unit(), move |context, wait_ms| unsafe {
-                sys::liblock_wait_held(context.raw(), data(&key), key.len(), wait_ms, null_mut())
-            });
+            return Op::on_thread(
+                self,
+                wait_ms,
+                |_, end| end.into_unit(),
+                move |context, wait_ms| unsafe {
+                    sys::liblock_wait_held(context.raw(), data(&key), key.len(), wait_ms, null_mut())
+                },
+            );
         }
-        Op::start(self, |_, end| end.into_unit(), |callback, user, request| unsafe {
-            let (bytes, size) = (data(key), key.len());
-            sys::liblock_wait_held_async(self.raw(), bytes, size, wait_ms, null_mut(), callback, user, request)
-        })
+        Op::start(
+            self,
+            |_, end| end.into_unit(),
+            |callback, user, request| unsafe {
+                let (bytes, size) = (data(key), key.len());
+                sys::liblock_wait_held_async(self.raw(), bytes, size, wait_ms, null_mut(), callback, user, request)
+            },
+        )
     }
 
     /// Waits until the present holder of the key no longer holds it; -1 = for ever.
@@ -164,10 +176,23 @@ impl Context {
         if self.inner.is_local {
             return self.wait_released_on_thread(key.to_vec(), wait_ms);
         }
-        Op::start(self, |_, end| end.into_unit(), |callback, user, request| unsafe {
-            let (bytes, size) = (data(key), key.len());
-            sys::liblock_wait_released_async(self.raw(), bytes, size, wait_ms, null_mut(), callback, user, request)
-        })
+        Op::start(
+            self,
+            |_, end| end.into_unit(),
+            |callback, user, request| unsafe {
+                let (bytes, size) = (data(key), key.len());
+                sys::liblock_wait_released_async(
+                    self.raw(),
+                    bytes,
+                    size,
+                    wait_ms,
+                    null_mut(),
+                    callback,
+                    user,
+                    request,
+                )
+            },
+        )
     }
 
     /// The thread waits in slices, between which the holder may change or go. The token says whom it waits for.
@@ -176,8 +201,11 @@ impl Context {
             Ok(info) => info.token(),
             Err(error) => return Op::refused(self, error),
         };
-        Op::on_thread(self, wait_ms, |_, end| end.into_unit(), move |context, wait_ms| {
-            match context.inspect(&key) {
+        Op::on_thread(
+            self,
+            wait_ms,
+            |_, end| end.into_unit(),
+            move |context, wait_ms| match context.inspect(&key) {
                 Ok(info) if info.token() == holder => unsafe {
                     let (bytes, size) = (data(&key), key.len());
                     sys::liblock_wait_released(context.raw(), bytes, size, wait_ms, null_mut())
@@ -185,8 +213,8 @@ impl Context {
                 Ok(_) => sys::LIBLOCK_OK,
                 Err(error) if error.status() == Status::NotHeld => sys::LIBLOCK_OK,
                 Err(error) => error.status().raw(),
-            }
-        })
+            },
+        )
     }
 
     /// [`Context::wait_held`] on one node of a quorum, by its address or id: until that node, or that observer, knows
@@ -245,10 +273,14 @@ impl Context {
             Ok(node) => node,
             Err(error) => return Op::refused(self, error),
         };
-        Op::start(self, |_, end| end.into_info(), |callback, user, request| unsafe {
-            let (bytes, size, node) = (data(key), key.len(), pointer(&node));
-            sys::liblock_read_async(self.raw(), bytes, size, mode, node, null_mut(), callback, user, request)
-        })
+        Op::start(
+            self,
+            |_, end| end.into_info(),
+            |callback, user, request| unsafe {
+                let (bytes, size, node) = (data(key), key.len(), pointer(&node));
+                sys::liblock_read_async(self.raw(), bytes, size, mode, node, null_mut(), callback, user, request)
+            },
+        )
     }
 
     /// Releases a key by the value that its lock carries (empty = none), without its handle and from any context of
@@ -268,12 +300,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`Context::release_key`].
-    pub fn extend_key(
-        &self,
-        key: impl AsRef<[u8]>,
-        expected: impl AsRef<[u8]>,
-        extend: Extend,
-    ) -> Result<Outcome> {
+    pub fn extend_key(&self, key: impl AsRef<[u8]>, expected: impl AsRef<[u8]>, extend: Extend) -> Result<Outcome> {
         let (key, expected) = (key.as_ref(), expected.as_ref());
         let (ttl_ms, flags) = extend.raw();
         call(|result| unsafe {

@@ -73,9 +73,8 @@ impl Context {
     pub fn owner_told(&self, name: impl AsRef<[u8]>) -> Result<(Owner, Outcome)> {
         let name = name.as_ref();
         let mut raw = null_mut();
-        let outcome = call(|result| unsafe {
-            sys::liblock_owner_open(self.raw(), data(name), name.len(), &mut raw, result)
-        })?;
+        let outcome =
+            call(|result| unsafe { sys::liblock_owner_open(self.raw(), data(name), name.len(), &mut raw, result) })?;
         Ok((Owner { inner: Arc::new(Inner { raw, context: self.clone() }) }, outcome))
     }
 
@@ -134,12 +133,25 @@ impl Owner {
     pub fn release_keys_async<K: AsRef<[u8]>>(&self, keys: &[K]) -> Op<()> {
         let keys: Vec<_> = keys.iter().map(|key| raw(key.as_ref())).collect();
         let context = &self.inner.context;
-        Op::start(context, |_, completion| completion.into_unit(), |callback, user_data, request| unsafe {
-            let count = keys.len();
-            let keys = if keys.is_empty() { null() } else { keys.as_ptr() };
-            let none = null_mut();
-            sys::liblock_release_keys_async(context.raw(), self.raw(), keys, count, none, callback, user_data, request)
-        })
+        Op::start(
+            context,
+            |_, completion| completion.into_unit(),
+            |callback, user_data, request| unsafe {
+                let count = keys.len();
+                let keys = if keys.is_empty() { null() } else { keys.as_ptr() };
+                let none = null_mut();
+                sys::liblock_release_keys_async(
+                    context.raw(),
+                    self.raw(),
+                    keys,
+                    count,
+                    none,
+                    callback,
+                    user_data,
+                    request,
+                )
+            },
+        )
     }
 }
 

@@ -105,9 +105,13 @@ impl Context {
     /// [`Context::quorum_init`] without a waiting thread.
     pub fn quorum_init_async(&self, force: bool) -> Op<()> {
         let flags = if force { sys::LIBLOCK_QUORUM_INIT_FORCE } else { 0 };
-        Op::start(self, |_, end| end.into_unit(), |callback, user_data, request| unsafe {
-            sys::liblock_quorum_init_async(self.raw(), flags, null_mut(), callback, user_data, request)
-        })
+        Op::start(
+            self,
+            |_, end| end.into_unit(),
+            |callback, user_data, request| unsafe {
+                sys::liblock_quorum_init_async(self.raw(), flags, null_mut(), callback, user_data, request)
+            },
+        )
     }
 
     /// Gives the quorum of this context other nodes, observers or votes; takes longer than `max_ttl_ms`. No servers:
@@ -131,12 +135,16 @@ impl Context {
             (Err(error), _) | (_, Err(error)) => return Op::refused(self, error),
         };
         let ((first, count), (other, others)) = (servers.raw(), observers.raw());
-        Op::start(self, |_, end| end.into_unit(), |callback, user, request| unsafe {
-            let (raw, queue) = (self.raw(), null_mut());
-            sys::liblock_quorum_set_nodes_async(
-                raw, first, count, other, others, votes, queue, callback, user, request,
-            )
-        })
+        Op::start(
+            self,
+            |_, end| end.into_unit(),
+            |callback, user, request| unsafe {
+                let (raw, queue) = (self.raw(), null_mut());
+                sys::liblock_quorum_set_nodes_async(
+                    raw, first, count, other, others, votes, queue, callback, user, request,
+                )
+            },
+        )
     }
 
     /// How the quorum and its nodes are, as this context has seen them last: asks no server.
