@@ -244,9 +244,9 @@ impl Context {
 
     /// The shortest way: no options, nothing registered.
     fn acquire_plain(&self, key: &[u8], acquire: AcquireFn) -> Answer {
-        let mut lock = 0;
-        let outcome = call(|result| unsafe { acquire(self.raw(), data(key), key.len(), null(), &mut lock, result) })?;
-        Ok((Lock(lock), outcome))
+        let mut lock = UNWRITTEN;
+        let outcome = call(|result| unsafe { acquire(self.raw(), data(key), key.len(), null(), &mut lock, result) });
+        answer(lock, outcome)
     }
 
     fn granted(
@@ -254,16 +254,33 @@ impl Context {
         options: Option<&AcquireOptions>,
         acquire: impl FnOnce(*const sys::liblock_acquire_options, *mut u64, *mut sys::liblock_result) -> i32,
     ) -> Answer {
-        let mut lock = if cfg!(debug_assertions) { 0x5a5a_5a5a_5a5a_5a5a } else { 0 };
+        let mut lock = UNWRITTEN;
         let (outcome, kept) = match options {
             None => (call(|result| acquire(null(), &mut lock, result)), Kept::default()),
             Some(options) => options.with_raw(|raw| call(|result| acquire(raw, &mut lock, result)))?,
         };
-        let outcome = outcome?;
+        let granted = answer(lock, outcome)?;
         if let Some(watched) = kept.watched {
             self.inner.watch(lock, watched);
         }
-        Ok((Lock(lock), outcome))
+        Ok(granted)
+    }
+}
+
+/// Handed in where the library writes a handle, so that one it left unwritten would show.
+const UNWRITTEN: u64 = 0x5a5a_5a5a_5a5a_5a5a;
+
+/// A grant has a handle, a failure has none; a library that says otherwise has broken its contract.
+fn answer(lock: u64, outcome: Result<Outcome>) -> Answer {
+    let has_lock = lock != 0 && lock != UNWRITTEN;
+    match outcome {
+        Ok(outcome) if has_lock => Ok((Lock(lock), outcome)),
+        Err(error) if lock == 0 => Err(error),
+        Ok(_) => Err(Error::told(crate::Status::Internal, "a grant came without a handle", None)),
+        Err(error) => {
+            let message = format!("{} came with the handle {:#x}", error.status(), lock);
+            Err(Error::told(crate::Status::Internal, &message, None))
+        }
     }
 }
 

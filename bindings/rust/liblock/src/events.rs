@@ -71,7 +71,7 @@ impl<'a> Event<'a> {
 
     /// Which lock it is about.
     pub fn lock(&self) -> Option<Lock> {
-        (self.raw.lock != 0).then(|| Lock(self.raw.lock))
+        (self.raw.lock != 0).then_some(Lock(self.raw.lock))
     }
 
     /// One line of English; may be empty.

@@ -44,6 +44,15 @@ fn pointer(text: &Option<std::ffi::CString>) -> *const std::os::raw::c_char {
     text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
+/// Neither 1 nor 0 would be a broken contract.
+fn truth(written: i32) -> Result<bool> {
+    match written {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(Error::of(Status::Internal)),
+    }
+}
+
 fn asked(outcome: Result<Outcome>, info: *mut sys::liblock_info) -> Result<(Option<Info>, Outcome)> {
     let info = unsafe { Info::take(info) };
     outcome.map(|outcome| (info, outcome))
@@ -62,7 +71,7 @@ impl Context {
         let key = key.as_ref();
         let mut locked = -1;
         check(unsafe { sys::liblock_is_locked(self.raw(), data(key), key.len(), &mut locked) })?;
-        Ok(locked == 1)
+        truth(locked)
     }
 
     /// Does somebody wait for the key?
@@ -73,7 +82,7 @@ impl Context {
         let key = key.as_ref();
         let mut queued = -1;
         check(unsafe { sys::liblock_is_queued(self.raw(), data(key), key.len(), &mut queued) })?;
-        Ok(queued == 1)
+        truth(queued)
     }
 
     /// Who holds a key.
