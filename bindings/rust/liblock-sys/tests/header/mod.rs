@@ -35,8 +35,7 @@ pub fn functions(text: &str) -> Vec<(String, String)> {
     pieces
         .filter_map(|(head, _)| head.split_once('('))
         .filter_map(|(head, parameters)| {
-            let name =
-                head.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).last()?;
+            let name = head.rsplit(|c: char| !c.is_alphanumeric() && c != '_').find(|word| !word.is_empty())?;
             let found = name.starts_with("liblock_");
             found.then(|| (name.to_string(), parameters.split_whitespace().collect::<Vec<_>>().join(" ")))
         })
@@ -67,7 +66,7 @@ pub fn constants(text: &str) -> BTreeSet<String> {
     let begins = |word: &&str| word.starts_with("LIBLOCK_") && word.chars().all(|c| !c.is_lowercase());
     for piece in text.split("enum {").skip(1) {
         let body = piece.split('}').next().unwrap_or("");
-        let lines = body.split(|c: char| c == ',' || c == '\n').filter(|line| !line.contains('#'));
+        let lines = body.split([',', '\n']).filter(|line| !line.contains('#'));
         let words = lines.filter_map(|line| line.trim().split(" =").next()).filter(begins);
         found.extend(words.filter(|word| !word.contains('(')).map(str::to_string));
     }
