@@ -39,71 +39,63 @@ const LIST: &str = "status keys count globals";
 const TARGET: &str = "key keys global as owner options";
 const CLEAR: &str = "batch_size dead_ttl_ms";
 
-const fn call(
-    name: &'static str,
-    needs: &'static str,
-    allows: &'static str,
-    tells: &'static [&'static str],
-    perform: OnCall,
-) -> Verb {
-    Verb { name, needs, allows, tells, perform: Perform::Call(perform) }
+macro_rules! call {
+    ($name:expr, $needs:expr, $allows:expr, $tells:expr, $perform:expr) => {
+        Verb { name: $name, needs: $needs, allows: $allows, tells: $tells, perform: Perform::Call($perform) }
+    };
 }
 
-const fn world(
-    name: &'static str,
-    needs: &'static str,
-    allows: &'static str,
-    tells: &'static [&'static str],
-    perform: OnWorld,
-) -> Verb {
-    Verb { name, needs, allows, tells, perform: Perform::World(perform) }
+macro_rules! world {
+    ($name:expr, $needs:expr, $allows:expr, $tells:expr, $perform:expr) => {
+        Verb { name: $name, needs: $needs, allows: $allows, tells: $tells, perform: Perform::World($perform) }
+    };
 }
 
 static VERBS: [Verb; 44] = [
-    call("acquire", "", TARGET, &[R], verbs_lock::acquire),
-    call("try_acquire", "key", "as owner options", &[R], verbs_lock::try_acquire),
-    world("acquire_async", "as", TARGET, &[STATUS], verbs_lock::acquire_async),
-    call("cancel", "request", "", &[STATUS], verbs_lock::cancel),
-    call("release", "lock", "", &[R], verbs_lock::release),
-    call("release_keys", "owner keys", "", &[R], verbs_lock::release_keys),
-    call("extend", "lock ttl_ms", "add", &[R], verbs_lock::extend),
-    call("update", "lock value", "", &[R], verbs_lock::update),
-    call("is_held", "lock", "", &[STATUS], verbs_lock::is_held),
-    call("remaining", "lock", "", &[STATUS, "remaining_ms"], verbs_lock::remaining),
-    call("token", "lock", "", &[STATUS, "token"], verbs_lock::token),
-    call("hold_count", "lock", "", &[STATUS, "hold_count"], verbs_lock::hold_count),
-    call("verify", "lock", "", &[R], verbs_lock::verify),
-    call("wait_lost", "lock", "wait_ms", &[R], verbs_lock::wait_lost),
-    call("is_locked", "key", "", &[STATUS, "locked"], verbs_look::is_locked),
-    call("is_queued", "key", "", &[STATUS, "queued"], verbs_look::is_queued),
-    call("inspect", "key", "", &[INFO], verbs_look::inspect),
-    call("inspect_queue", "key", "", &[INFO], verbs_look::inspect_queue),
-    call("list_locks", "", "prefix batch_size", &[LIST], verbs_look::list),
-    call("list_queues", "", "prefix batch_size", &[LIST], verbs_look::list),
-    call("list_keys", "", "prefix batch_size", &[LIST], verbs_look::list),
-    call("wait_held", "key", "wait_ms", &[R], verbs_look::wait_held),
-    call("wait_released", "key", "wait_ms", &[R], verbs_look::wait_released),
-    call("stats", "", "", &[STATUS, verbs_look::COUNTERS], verbs_look::stats),
-    world("open", "as", "space url options", &[R, "on_open_calls"], verbs_admin::open),
-    world("close", "", "", &[STATUS], verbs_admin::close),
-    world("close_async", "", "", &[STATUS], verbs_admin::close_async),
-    call("ping", "", "", &[R], verbs_admin::ping),
-    world("owner_open", "as", "name", &[R], verbs_admin::owner_open),
-    call("owner_close", "owner", "", &[STATUS], verbs_admin::owner_close),
-    call("owner_id", "as owner", "", &[], verbs_admin::owner_id),
-    call("force_release", "key", "drop_queue", &[R], verbs_admin::force_release),
-    call("clear", "", CLEAR, &[R, REPORT], verbs_admin::clear),
-    call("clear_owner", "owner", CLEAR, &[R, REPORT], verbs_admin::clear),
-    call("clear_instance", "instance", CLEAR, &[R, REPORT], verbs_admin::clear),
-    call("clear_dead", "", CLEAR, &[R, REPORT], verbs_admin::clear),
-    call("sweep", "", "", &[R, "count"], verbs_admin::sweep),
-    world("await", "ends", "any_order", &[], verbs_drive::await_ends),
-    world("idle", "", "", &[], verbs_drive::idle),
-    world("await_queue", "key waiters", "", &[], verbs_drive::await_queue),
-    world("await_notice", "lock", "", &[], verbs_drive::await_notice),
-    world("sleep", "ms", "", &[], verbs_drive::sleep),
-    world("finish", "of", "", &[], verbs_drive::finish),
-    world("end_thread", "of", "", &[], verbs_drive::end_thread),
+    call!("acquire", "", TARGET, &[R], verbs_lock::acquire),
+    call!("try_acquire", "key", "as owner options", &[R], verbs_lock::try_acquire),
+    world!("acquire_async", "as", TARGET, &[STATUS], verbs_lock::acquire_async),
+    call!("cancel", "request", "", &[STATUS], verbs_lock::cancel),
+    call!("release", "lock", "", &[R], verbs_lock::release),
+    call!("release_keys", "owner keys", "", &[R], verbs_lock::release_keys),
+    call!("extend", "lock ttl_ms", "add", &[R], verbs_lock::extend),
+    call!("update", "lock value", "", &[R], verbs_lock::update),
+    call!("is_held", "lock", "", &[STATUS], verbs_lock::is_held),
+    call!("remaining", "lock", "", &[STATUS, "remaining_ms"], verbs_lock::remaining),
+    call!("token", "lock", "", &[STATUS, "token"], verbs_lock::token),
+    call!("hold_count", "lock", "", &[STATUS, "hold_count"], verbs_lock::hold_count),
+    call!("verify", "lock", "", &[R], verbs_lock::verify),
+    call!("wait_lost", "lock", "wait_ms", &[R], verbs_lock::wait_lost),
+    call!("is_locked", "key", "", &[STATUS, "locked"], verbs_look::is_locked),
+    call!("is_queued", "key", "", &[STATUS, "queued"], verbs_look::is_queued),
+    call!("inspect", "key", "", &[INFO], verbs_look::inspect),
+    call!("inspect_queue", "key", "", &[INFO], verbs_look::inspect_queue),
+    call!("list_locks", "", "prefix batch_size", &[LIST], verbs_look::list),
+    call!("list_queues", "", "prefix batch_size", &[LIST], verbs_look::list),
+    call!("list_keys", "", "prefix batch_size", &[LIST], verbs_look::list),
+    call!("wait_held", "key", "wait_ms", &[R], verbs_look::wait_held),
+    call!("wait_released", "key", "wait_ms", &[R], verbs_look::wait_released),
+    call!("stats", "", "", &[STATUS, verbs_look::COUNTERS], verbs_look::stats),
+    world!("open", "as", "space url options", &[R, "on_open_calls"], verbs_admin::open),
+    world!("close", "", "", &[STATUS], verbs_admin::close),
+    world!("close_async", "", "", &[STATUS], verbs_admin::close_async),
+    call!("ping", "", "", &[R], verbs_admin::ping),
+    world!("owner_open", "as", "name", &[R], verbs_admin::owner_open),
+    call!("owner_close", "owner", "", &[STATUS], verbs_admin::owner_close),
+    call!("owner_id", "as owner", "", &[], verbs_admin::owner_id),
+    call!("force_release", "key", "drop_queue", &[R], verbs_admin::force_release),
+    call!("clear", "", CLEAR, &[R, REPORT], verbs_admin::clear),
+    call!("clear_owner", "owner", CLEAR, &[R, REPORT], verbs_admin::clear),
+    call!("clear_instance", "instance", CLEAR, &[R, REPORT], verbs_admin::clear),
+    call!("clear_dead", "", CLEAR, &[R, REPORT], verbs_admin::clear),
+    call!("sweep", "", "", &[R, "count"], verbs_admin::sweep),
+    world!("await", "ends", "any_order", &[], verbs_drive::await_ends),
+    world!("idle", "", "", &[], verbs_drive::idle),
+    world!("await_queue", "key waiters", "", &[], verbs_drive::await_queue),
+    world!("await_notice", "lock", "", &[], verbs_drive::await_notice),
+    world!("sleep", "ms", "", &[], verbs_drive::sleep),
+    world!("finish", "of", "", &[], verbs_drive::finish),
+    world!("end_thread", "of", "", &[], verbs_drive::end_thread),
 ];
 
 pub fn find(name: &str) -> Option<&'static Verb> {

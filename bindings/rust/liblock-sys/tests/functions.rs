@@ -22,7 +22,7 @@ fn signatures(text: &str, lead: &str, middle: &str) -> Vec<(String, Vec<String>,
         let answer = rest
             .trim_start()
             .strip_prefix("->")
-            .map_or("()", |text| text.split(|c| c == ';' || c == '>').next().unwrap_or("").trim());
+            .map_or("()", |text| text.split([';', '>']).next().unwrap_or("").trim());
         let types = parameters.split(',').map(str::trim).filter(|text| !text.is_empty());
         let types = types.map(|text| text.split_once(": ").expect("a parameter has a type").1.to_string());
         found.push((name.trim().trim_end_matches(['=', ' ', '\n']).to_string(), types.collect(), answer.to_string()));
