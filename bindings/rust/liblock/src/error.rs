@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+//! What a call answers: the outcome that goes with every status, and the error that carries a status other than OK.
+
+use std::fmt;
+use std::mem::MaybeUninit;
+
+use crate::info::Info;
+use crate::status::Status;
+use liblock_sys as sys;
+
+/// What calls of this crate answer.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a call failed: its status, and the library's own words about cause and cure.
+///
+/// ```
+/// # fn main() -> liblock::Result<()> {
+/// let context = liblock::Context::open("local:")?;
+/// let _held = context.acquire("key")?;
+/// let error = context.try_acquire("key").unwrap_err();
+/// assert_eq!(error.status(), liblock::Status::Busy);
+/// assert!(error.status().is_retryable());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Error {
+    status: Status,
+    message: String,
+    outcome: Option<Box<Outcome>>,
+    info: Option<Info>,
+}
+
+impl Error {
+    /// What the call returned; never [`Status::Ok`].
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Cause and cure in English, for a person.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Attempts, waiting time, votes and the like, where the call tells of them: blocking calls do.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_deref()
+    }
+
+    /// With `busy_info`: the key that was busy, its holder and its waiters.
+    pub fn info(&self) -> Option<&Info> {
+        self.info.as_ref()
+    }
+
+    pub(crate) fn of(status: Status) -> Self {
+        Error { status, message: status.text().to_string(), outcome: None, info: None }
+    }
+
+    pub(crate) fn invalid(message: &str) -> Self {
+        Error { message: message.to_string(), ..Error::of(Status::InvalidArgument) }
+    }
+
+    pub(crate) fn told(status: Status, message: &str, info: Option<Info>) -> Self {
+        let message = if message.is_empty() { status.text() } else { message };
+        Error { status, message: message.to_string(), outcome: None, info }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.status.name(), self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// What a call tells besides its status. Times are milliseconds.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The same status that the call answered.
+    pub status: Status,
+    /// Attempts made: 1 and the elapsed retry intervals, where something counts them.
+    pub attempts: u32,
+    /// Fencing token of the grant, else 0.
+    pub token: u64,
+    /// From the call to its end.
+    pub waited_ms: i64,
+    /// What is left of the lease; -1 = no expiry.
+    pub remaining_ms: i64,
+    /// 0 = next in line, when the wait ended; -1 = not queued.
+    pub queue_position: i64,
+    /// Waiters of that key at the same moment; -1 = unknown.
+    pub queue_length: i64,
+    /// Handles that share the hold, this one included.
+    pub hold_count: u32,
+    /// The `LIBLOCK_RESULT_…` bits, which the methods name.
+    pub flags: u32,
+    /// Nodes that granted, released or did what was asked.
+    pub votes: u32,
+    /// Nodes asked.
+    pub nodes: u32,
+    /// Replicas that had the grant within `replicas_timeout_ms`.
+    pub replicas: u32,
+    /// Cause and cure of a failure. On success `None`, but for what is wrong with nodes of a quorum.
+    pub message: Option<String>,
+}
+
+impl Outcome {
+    /// Shares the hold and token of an earlier acquire of the same owner.
+    pub fn is_reentered(&self) -> bool {
+        self.has(sys::LIBLOCK_RESULT_REENTERED)
+    }
+
+    /// Was queued before it was granted.
+    pub fn has_waited(&self) -> bool {
+        self.has(sys::LIBLOCK_RESULT_WAITED)
+    }
+
+    /// Ended an overdue lease of a former holder.
+    pub fn took_over(&self) -> bool {
+        self.has(sys::LIBLOCK_RESULT_TOOK_OVER)
+    }
+
+    /// Granted, but fewer replicas than asked for had it in time.
+    pub fn has_fewer_replicas(&self) -> bool {
+        self.has(sys::LIBLOCK_RESULT_FEWER_REPLICAS)
+    }
+
+    /// Of a forced release: somebody held the key.
+    pub fn had_lock(&self) -> bool {
+        self.has(sys::LIBLOCK_RESULT_HAD_LOCK)
+    }
+
+    /// Of a forced release: somebody waited for it.
+    pub fn had_queue(&self) -> bool {
+        self.has(sys::LIBLOCK_RESULT_HAD_QUEUE)
+    }
+
+    fn has(&self, flag: i32) -> bool {
+        self.flags & flag as u32 != 0
+    }
+
+    fn read(result: &sys::liblock_result) -> Outcome {
+        Outcome {
+            status: Status::from_raw(result.status),
+            attempts: result.attempts,
+            token: result.token,
+            waited_ms: result.waited_ms,
+            remaining_ms: result.remaining_ms,
+            queue_position: result.queue_position,
+            queue_length: result.queue_length,
+            hold_count: result.hold_count,
+            flags: result.flags,
+            votes: result.votes,
+            nodes: result.nodes,
+            replicas: result.replicas,
+            message: message_of(result),
+        }
+    }
+}
+
+fn message_of(result: &sys::liblock_result) -> Option<String> {
+    if result.message[0] == 0 {
+        return None;
+    }
+    let bytes: Vec<u8> = result.message.iter().take_while(|c| **c != 0).map(|c| *c as u8).collect();
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Makes a call with a result. The library fills a result in wholly; builds with debug assertions hand in rubbish, so
+/// that a field it forgot would show.
+pub(crate) fn call(make: impl FnOnce(*mut sys::liblock_result) -> sys::liblock_status) -> Result<Outcome> {
+    let mut storage = MaybeUninit::<sys::liblock_result>::uninit();
+    let result = storage.as_mut_ptr();
+    unsafe {
+        if cfg!(debug_assertions) {
+            std::ptr::write_bytes(result, 0x5a, 1);
+        } else {
+            std::ptr::write_bytes(result, 0, 1);
+        }
+        (*result).struct_size = std::mem::size_of::<sys::liblock_result>();
+    }
+    let status = make(result);
+    let result = unsafe { storage.assume_init_ref() };
+    let outcome = Outcome::read(result);
+    if status == sys::LIBLOCK_OK {
+        return Ok(outcome);
+    }
+    Err(failed(status, outcome, unsafe { Info::take(result.info) }))
+}
+
+#[cold]
+fn failed(status: sys::liblock_status, outcome: Outcome, info: Option<Info>) -> Error {
+    let status = Status::from_raw(status);
+    let message = outcome.message.clone().unwrap_or_else(|| status.text().to_string());
+    Error { status, message, outcome: Some(Box::new(outcome)), info }
+}
+
+/// A bare status as a `Result`.
+pub(crate) fn check(status: sys::liblock_status) -> Result<()> {
+    if status == sys::LIBLOCK_OK {
+        return Ok(());
+    }
+    Err(Error::of(Status::from_raw(status)))
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+//! Futures without a runtime: the library's callback thread puts the end of a request into a slot and wakes whoever
+//! polled last.
+//!
+//! Invariants: the library has one reference to the slot until its callback, which comes exactly once. A grant that
+//! comes into an abandoned slot, or lies in it when the future is dropped, is released: nobody else knows of it. No
+//! waker runs, and nothing is released, under the slot's lock.
+
+use std::future::Future;
+use std::os::raw::c_void;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+use crate::completion::Completion;
+use crate::context::{Context, Inner};
+use crate::error::{Error, Result};
+use crate::kinds::CompletionKind;
+use crate::loss::LossSlot;
+use crate::registry::{caught, Registration};
+use crate::status::Status;
+use liblock_sys as sys;
+
+enum State {
+    Waiting(Option<Waker>),
+    Ended(Completion),
+    /// The future was dropped, or has taken the end.
+    Gone,
+}
+
+pub(crate) struct Slot {
+    state: Mutex<State>,
+    /// Of an acquire: keeps the context until the end, since a grant that nobody waits for must be given back.
+    context: Option<Context>,
+}
+
+impl Slot {
+    fn new(context: Option<Context>) -> Arc<Slot> {
+        Arc::new(Slot { state: Mutex::new(State::Waiting(None)), context })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn end(&self, completion: Completion) {
+        let mut state = self.state();
+        match std::mem::replace(&mut *state, State::Gone) {
+            State::Waiting(waker) => {
+                *state = State::Ended(completion);
+                drop(state);
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+            }
+            _ => {
+                drop(state);
+                self.undo(&completion);
+            }
+        }
+    }
+
+    fn undo(&self, completion: &Completion) {
+        if let (Some(context), Some(lock)) = (&self.context, completion.lock) {
+            if completion.kind == CompletionKind::Acquire {
+                context.inner.release_quietly(lock.0);
+            }
+        }
+    }
+
+    fn poll(&self, waker: &Waker) -> Poll<Completion> {
+        let mut state = self.state();
+        match std::mem::replace(&mut *state, State::Gone) {
+            State::Ended(completion) => Poll::Ready(completion),
+            State::Waiting(_) => {
+                *state = State::Waiting(Some(waker.clone()));
+                Poll::Pending
+            }
+            State::Gone => panic!("a future of liblock was polled after its end"),
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(*self.state(), State::Gone)
+    }
+
+    /// Answers whether the request was still pending.
+    fn abandon(&self) -> bool {
+        let former = std::mem::replace(&mut *self.state(), State::Gone);
+        if let State::Ended(completion) = &former {
+            self.undo(completion);
+        }
+        matches!(former, State::Waiting(_))
+    }
+}
+
+unsafe extern "C" fn ended(completion: *const sys::liblock_completion, user_data: *mut c_void) {
+    let slot = Arc::from_raw(user_data as *const Slot);
+    let completion = Completion::take(&*completion);
+    caught((), move || slot.end(completion));
+}
+
+enum Stage {
+    Refused(Option<Error>),
+    Pending { slot: Arc<Slot>, request: u64, is_acquire: bool },
+    Loss(Arc<LossSlot>),
+    Over,
+}
+
+/// A call under way: a future that needs no particular runtime, as the library's callback thread wakes it.
+///
+/// The request was made by the call that returned it, not by the first poll: places in queues are in the order of the
+/// calls. Dropping a pending acquire cancels it; a grant that crosses the cancellation is released. Dropping any other
+/// pending call lets it go on by itself.
+#[must_use = "a future does not tell how it ended until it is awaited"]
+pub struct Op<T> {
+    stage: Stage,
+    context: Context,
+    finish: Option<Finish<T>>,
+    /// Closures that the library may call until the end.
+    hooks: Vec<Registration>,
+}
+
+type Finish<T> = Box<dyn FnOnce(&Context, Completion) -> Result<T> + Send>;
+
+impl<T> Unpin for Op<T> {}
+
+impl<T> Op<T> {
+    /// Starts a call. `start` is given the callback, what goes with it, and where the request is written.
+    pub(crate) fn start(
+        context: &Context,
+        finish: impl FnOnce(&Context, Completion) -> Result<T> + Send + 'static,
+        start: impl FnOnce(sys::liblock_callback, *mut c_void, *mut u64) -> sys::liblock_status,
+    ) -> Op<T> {
+        Op::begin(context, Box::new(finish), false, start)
+    }
+
+    /// An acquire: it is canceled when the future is dropped.
+    pub(crate) fn start_acquire(
+        context: &Context,
+        finish: impl FnOnce(&Context, Completion) -> Result<T> + Send + 'static,
+        start: impl FnOnce(sys::liblock_callback, *mut c_void, *mut u64) -> sys::liblock_status,
+    ) -> Op<T> {
+        Op::begin(context, Box::new(finish), true, start)
+    }
+
+    fn begin(
+        context: &Context,
+        finish: Finish<T>,
+        is_acquire: bool,
+        start: impl FnOnce(sys::liblock_callback, *mut c_void, *mut u64) -> sys::liblock_status,
+    ) -> Op<T> {
+        let slot = Slot::new(is_acquire.then(|| context.clone()));
+        let lent = Arc::into_raw(slot.clone());
+        let mut request = 0;
+        let status = start(Some(ended), lent as *mut c_void, &mut request);
+        let stage = if status == sys::LIBLOCK_OK {
+            Stage::Pending { slot, request, is_acquire }
+        } else {
+            // Without a request there is no callback: what was lent comes back.
+            drop(unsafe { Arc::from_raw(lent) });
+            Stage::Refused(Some(Error::of(Status::from_raw(status))))
+        };
+        Op { stage, context: context.clone(), finish: Some(finish), hooks: Vec::new() }
+    }
+
+    pub(crate) fn is_refused(&self) -> bool {
+        matches!(self.stage, Stage::Refused(_))
+    }
+
+    /// Keeps closures reachable until the end.
+    pub(crate) fn keep(&mut self, hooks: Vec<Registration>) {
+        self.hooks = hooks;
+    }
+
+    pub(crate) fn refused(context: &Context, error: Error) -> Op<T> {
+        Op { stage: Stage::Refused(Some(error)), context: context.clone(), finish: None, hooks: Vec::new() }
+    }
+
+    /// Ends when the slot of a lock's loss does.
+    pub(crate) fn of_loss(
+        context: &Context,
+        slot: Arc<LossSlot>,
+        finish: impl FnOnce(&Context, Completion) -> Result<T> + Send + 'static,
+    ) -> Op<T> {
+        Op { stage: Stage::Loss(slot), context: context.clone(), finish: Some(Box::new(finish)), hooks: Vec::new() }
+    }
+
+    /// A wait that the library has no asynchronous form of in local contexts: a thread waits, a slice of time after
+    /// the other, and ends when the future or the context is gone.
+    pub(crate) fn on_thread(
+        context: &Context,
+        wait_ms: i64,
+        finish: impl FnOnce(&Context, Completion) -> Result<T> + Send + 'static,
+        wait: impl Fn(&Context, i64) -> sys::liblock_status + Send + 'static,
+    ) -> Op<T> {
+        let slot = Slot::new(None);
+        let ends = slot.clone();
+        let inner = Arc::downgrade(&context.inner);
+        let work = move || {
+            let status = wait_in_slices(&inner, &ends, wait_ms, wait);
+            caught((), || ends.end(Completion::made_up(CompletionKind::Watch, status)));
+        };
+        match std::thread::Builder::new().name("liblock-wait".to_string()).spawn(work) {
+            Ok(_) => Op {
+                stage: Stage::Pending { slot, request: 0, is_acquire: false },
+                context: context.clone(),
+                finish: Some(Box::new(finish)),
+                hooks: Vec::new(),
+            },
+            Err(_) => Op::refused(context, Error::of(Status::NoMemory)),
+        }
+    }
+}
+
+const SLICE_MS: i64 = 50;
+
+fn wait_in_slices(
+    inner: &std::sync::Weak<Inner>,
+    slot: &Slot,
+    wait_ms: i64,
+    wait: impl Fn(&Context, i64) -> sys::liblock_status,
+) -> Status {
+    let limit = u64::try_from(wait_ms).ok().map(|ms| Instant::now() + Duration::from_millis(ms));
+    while !slot.is_gone() {
+        let context = match inner.upgrade() {
+            Some(inner) => Context { inner },
+            None => return Status::Closed,
+        };
+        let left = limit.map_or(SLICE_MS, |limit| {
+            let left = limit.saturating_duration_since(Instant::now()).as_millis() as i64;
+            left.min(SLICE_MS)
+        });
+        let status = Status::from_raw(wait(&context, left));
+        let is_over = limit.map_or(false, |limit| Instant::now() >= limit);
+        if status != Status::Timeout || is_over {
+            return status;
+        }
+    }
+    Status::Canceled
+}
+
+impl<T> Future for Op<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Result<T>> {
+        let polled = match &mut self.stage {
+            Stage::Refused(error) => match error.take() {
+                Some(error) => return Poll::Ready(Err(error)),
+                None => panic!("a future of liblock was polled after its end"),
+            },
+            Stage::Pending { slot, .. } => slot.poll(cx.waker()),
+            Stage::Loss(slot) => {
+                slot.poll(cx.waker()).map(|status| Completion::made_up(CompletionKind::Lost, status))
+            }
+            Stage::Over => panic!("a future of liblock was polled after its end"),
+        };
+        match polled {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(completion) => {
+                self.stage = Stage::Over;
+                self.hooks.clear();
+                let finish = self.finish.take();
+                let context = self.context.clone();
+                Poll::Ready(match finish {
+                    Some(finish) => finish(&context, completion),
+                    None => Err(Error::of(Status::Internal)),
+                })
+            }
+        }
+    }
+}
+
+impl<T> Drop for Op<T> {
+    fn drop(&mut self) {
+        if let Stage::Pending { slot, request, is_acquire } = &self.stage {
+            let was_pending = caught(false, || slot.abandon());
+            if was_pending && *is_acquire {
+                // INVALID_HANDLE says that it has just ended: then its callback finds the slot abandoned.
+                unsafe { sys::liblock_cancel(self.context.raw(), *request) };
+            }
+        }
+    }
+}

@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+//! Nothing: the tests of this crate are what it is for.
