@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+# Go, Rust and Ruby on the very same shared object: the conformance scenarios and random programs through the runners of
+# all four languages, each language's own tests, its linter and samples, the race detector and valgrind, and the old
+# toolchains of the distribution, offline.
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson go rust ruby valgrind
+  go-old rust-old"
+release=$build_root/release
+prefix=$build_root/bindings/prefix
+go=$root/bindings/go rust=$root/bindings/rust ruby=$root/bindings/ruby
+
+# Where the languages' own tools look for an installed library.
+install_for_bindings() {
+  rm -rf "$prefix"
+  DESTDIR=$prefix meson install -C "$release" --no-rebuild >"$log_dir/bindings-install.log" 2>&1 || {
+    fail "installation of build/release"
+    return 1
+  }
+  local libraries
+  libraries=$(dirname "$(find "$prefix" -name 'liblock.so.0' | head -n 1)")
+  export PKG_CONFIG_PATH=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$prefix LD_LIBRARY_PATH=$libraries
+  export LIBLOCK_LIBRARY=$libraries/liblock.so.0 CARGO_TERM_COLOR=never
+  export CARGO_TARGET_DIR=$build_root/bindings/cargo
+}
+
+tests_of() { # NAME KIND FOLDER COMMAND…
+  local name=$1 kind=$2 folder=$3
+  shift 3
+  python3 "$root/tools/run_tests.py" --label "$suite/$name" -- \
+    python3 "$root/tools/tap_of.py" --in "$folder" "$kind" "$@" || true
+}
+in_folder() { (cd "$1" && shift && "$@"); }
+nothing_to_format() { test -z "$(gofmt -l .)"; }
+
+go_tests() {
+  check go_vet in_folder "$go" go vet ./...
+  check gofmt in_folder "$go" nothing_to_format
+  tests_of go go "$go" go test -count=1 -v ./...
+  tests_of go_race go "$go" go test -count=1 -race -v .
+  tests_of go_1_19 go "$go" env GOTOOLCHAIN=local GOFLAGS=-mod=mod GOPROXY=off /usr/lib/go-1.19/bin/go test -count=1 -v .
+  local sample
+  for sample in basic timeout fencing renewal_and_loss many_owners; do
+    check "go_sample_$sample" in_folder "$go" go run "./samples/$sample"
+  done
+  check go_conformance_build in_folder "$go" go build -o "$build_root/bindings/go-conformance" ./internal/conformance
+}
+
+rust_tests() {
+  check rustfmt in_folder "$rust" cargo fmt --check
+  check clippy in_folder "$rust" cargo clippy -q --offline --workspace --all-targets -- -D warnings
+  tests_of rust cargo "$rust" cargo test --offline --workspace
+  tests_of rust_runtimes cargo "$rust/runtimes" cargo test
+  tests_of rust_1_63 cargo "$rust" env RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc \
+    "CARGO_TARGET_DIR=$build_root/bindings/cargo-1.63" /usr/bin/cargo test --offline -p liblock-sys -p liblock
+  local sample
+  for sample in basic timeout fencing renewal_and_loss many_owners; do
+    check "rust_sample_$sample" in_folder "$rust" cargo run -q --offline -p liblock --example "$sample"
+  done
+  check rust_conformance_build in_folder "$rust" cargo build -q --offline -p liblock-conformance
+}
