@@ -53,8 +53,8 @@ type Completions struct {
 	ending  sync.Once
 }
 
-// OpenCompletions opens a queue of 1 to 1,048,576 entries: requests that find it full are ErrLimit, notices are dropped
-// and counted. End it by Close. Errors: ErrLimit, ErrInternal (no descriptor left).
+// OpenCompletions opens a queue of 1 to 1,048,576 entries: requests that find it full are ErrLimit, notices are
+// dropped and counted. End it by Close. Errors: ErrLimit, ErrInternal (no descriptor left).
 func (c *Context) OpenCompletions(capacity int) (*Completions, error) {
 	if !c.enter() {
 		return nil, closedError("completions_open")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package liblock excludes by key: the goroutines of a process, the clients of one Redis or Valkey server, and those of
-// a quorum of servers, through the same calls. It is a binding of the C library liblock, found by pkg-config.
+// Package liblock excludes by key: the goroutines of a process, the clients of one Redis or Valkey server, and those
+// of a quorum of servers, through the same calls. It is a binding of the C library liblock, found by pkg-config.
 //
 //	locks, err := liblock.Open(ctx, "redis://localhost")
 //	lock, err := locks.Lock(ctx, "invoice/4711", liblock.TTL(30*time.Second))
@@ -15,7 +15,8 @@
 // their text says otherwise; they must not panic, and calls that could wait answer ErrWouldDeadlock there.
 //
 // Errors: a failing call answers *Error and has changed nothing unless its text says otherwise. errors.Is asks for a
-// status (ErrBusy, ErrLost …) and for context.Canceled or context.DeadlineExceeded where the caller's context ended it.
+// status (ErrBusy, ErrLost …) and for context.Canceled or context.DeadlineExceeded where the caller's context ended
+// it.
 //
 // Forks: a Go program that starts others by os/exec is not concerned. A child of a bare fork finds every object of the
 // parent answering ErrForked; it opens a Context of its own.

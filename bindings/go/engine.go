@@ -127,8 +127,8 @@ func endedBy(ctx context.Context, op string, status Status) error {
 	return failure
 }
 
-// call makes an asynchronous call that cannot be canceled and waits for its end. When ctx ends before, the call goes on
-// and is ErrInDoubt.
+// call makes an asynchronous call that cannot be canceled and waits for its end. When ctx ends before, the call goes
+// on and is ErrInDoubt.
 func (c *Context) call(ctx context.Context, op string, submit func(C.bridge_end) C.bridge_answer) (end, error) {
 	engine, err := c.started()
 	if err != nil {

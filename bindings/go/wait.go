@@ -55,8 +55,8 @@ func sliced(ctx context.Context, op string, limit time.Duration, wait func(time.
 	}
 }
 
-// WaitLost waits until the lock is no longer held, for limit at most (Forever = no limit). It never returns nil: ErrLost;
-// ErrNotHeld (it was released); ErrTimeout (still held). Lost is the same as a channel.
+// WaitLost waits until the lock is no longer held, for limit at most (Forever = no limit). It never returns nil:
+// ErrLost; ErrNotHeld (it was released); ErrTimeout (still held). Lost is the same as a channel.
 func (l *Lock) WaitLost(ctx context.Context, limit time.Duration) error {
 	c := l.c
 	wait := func(step time.Duration) error {
