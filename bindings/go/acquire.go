@@ -179,7 +179,8 @@ func (p *pending) block(ctx context.Context, what target, n *C.liblock_acquire_o
 	}
 	answer := C.bridge_acquire(p.c.handle, what.how, keyPtr(what.key), C.size_t(len(what.key)), keys,
 		C.size_t(len(what.keys)), n)
-	return p.answered(&answer)
+	lock, err := p.answered(&answer)
+	return lock, inTime(ctx, err)
 }
 
 func (p *pending) answered(answer *C.bridge_answer) (*Lock, error) {

@@ -64,7 +64,8 @@ func (c *Context) OpenCompletions(capacity int) (*Completions, error) {
 		c.leave()
 		return nil, err
 	}
-	q := &Completions{c: c.core, handle: (*C.liblock_completions)(answer.object), entries: make([]C.bridge_completion, 64)}
+	q := &Completions{c: c.core, handle: (*C.liblock_completions)(answer.object)}
+	q.entries = make([]C.bridge_completion, 64)
 	q.uses.Store(1)
 	if err := q.poll(); err != nil {
 		C.liblock_completions_free(q.handle)

@@ -12,7 +12,8 @@
 //
 // Threads: a Context, Owner, Lock, Completions or Locker may be used by any number of goroutines at once. A waiting
 // goroutine keeps no thread of the operating system. Callbacks run on a thread of the library, one at a time unless
-// their text says otherwise; they must not panic, and calls that could wait answer ErrWouldDeadlock there.
+// their text says otherwise. They must not panic, and must not block: a Lock that waits in one holds up all others.
+// Close, and calls with WithResult or Blocking that could wait, answer ErrWouldDeadlock there.
 //
 // Errors: a failing call answers *Error and has changed nothing unless its text says otherwise. errors.Is asks for a
 // status (ErrBusy, ErrLost …) and for context.Canceled or context.DeadlineExceeded where the caller's context ended

@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 )
@@ -152,6 +153,9 @@ func (c *Context) call(ctx context.Context, op string, submit func(C.bridge_end)
 	default:
 	}
 	go func() { (<-w.done).drop() }()
+	if strings.HasPrefix(op, "wait_") { // nothing was changed by it, whichever way it ends
+		return end{}, endedBy(ctx, op, ErrCanceled)
+	}
 	return end{}, endedBy(ctx, op, ErrInDoubt)
 }
 

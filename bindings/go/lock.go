@@ -42,10 +42,18 @@ func (l *Lock) Result() Result {
 // ErrInDoubt and ErrPartial (no answer of the server yet; the library goes on).
 func (l *Lock) Unlock(ctx context.Context) error {
 	err := l.call(ctx, "release", C.BRIDGE_RELEASE, 0, 0, nil)
+	switch StatusOf(err) {
+	case OK, ErrLost, ErrNotHeld, ErrInDoubt, ErrPartial:
+		l.forget()
+	}
+	return err
+}
+
+// forget is for a lock of whose loss nothing can be told any more.
+func (l *Lock) forget() {
 	if l.lossID != 0 {
 		objects.take(l.lossID)
 	}
-	return err
 }
 
 // Extend sets the lease to end ttl from now: 1 ms and more (servers: 20), Auto or NoExpiry. A lock that is renewed
@@ -165,6 +173,7 @@ func (l *Lock) Export(ctx context.Context) ([]byte, error) {
 		if status := Status(answer.status); status != OK {
 			return nil, statusError("export", status)
 		}
+		l.forget()
 		return buffer[:answer.count], nil
 	}
 }

@@ -169,8 +169,8 @@ func QueueTTL(limit time.Duration) LockOption {
 }
 
 // OnQueued is told where the acquire stands in the queue, when that is seen to have changed: position 0 is next in
-// line. It runs on the library's callback thread and must not block or panic; calls that could wait answer
-// ErrWouldDeadlock there.
+// line. It runs on the library's callback thread and must not block or panic; on which the end of this acquire comes,
+// too, so that an acquire with OnQueued must not be waited for in a callback.
 func OnQueued(told func(position, length int64)) LockOption {
 	return func(o *lockOptions) { o.queued = told }
 }

@@ -32,7 +32,8 @@ func (c *Context) QuorumSetNodes(ctx context.Context, servers, observers []strin
 	defer a.free()
 	s, o := a.texts(servers), a.texts(observers)
 	ask := func(end *C.bridge_end) C.bridge_answer {
-		return C.bridge_set_nodes(c.handle, s, C.size_t(len(servers)), o, C.size_t(len(observers)), C.int32_t(votes), end)
+		return C.bridge_set_nodes(c.handle, s, C.size_t(len(servers)), o, C.size_t(len(observers)), C.int32_t(votes),
+			end)
 	}
 	if c.local || wantedResult(ctx) != nil {
 		leave, err := c.thread(ctx, "quorum_set_nodes")

@@ -46,7 +46,8 @@ type call struct {
 	reentered  bool
 }
 
-const tellsResult = "status token attempts waited_ms remaining_ms queue_position queue_length hold_count flags votes nodes"
+const tellsResult = "status token attempts waited_ms remaining_ms queue_position queue_length hold_count flags" +
+	" votes nodes"
 
 // atLarge are the verbs that do not speak of one context.
 const atLarge = "open sleep finish end_thread idle await_notice"
