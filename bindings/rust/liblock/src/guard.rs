@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::context::{Context, Inner};
-use crate::error::{Outcome, Result};
+use crate::error::{Error, Outcome, Result};
 use crate::future::Op;
 use crate::handle::Extend;
 use crate::status::Status;
@@ -99,9 +99,12 @@ impl<'c> Guard<'c> {
     /// # Errors
     /// `Lost`: the lease had ended or the lock was taken away before: what was done under it was not protected.
     /// `NotHeld`: released before by other means. `InDoubt`, `Partial`: no answer, the library goes on.
+    /// `WouldDeadlock`: in a callback, on a server; the lock is given back in the background then.
     pub fn release(mut self) -> Result<Outcome> {
-        self.is_over = true;
-        self.context().release(self.lock)
+        let released = self.context().release(self.lock);
+        let status = released.as_ref().map_or_else(Error::status, |_| Status::Ok);
+        self.is_over = status != Status::WouldDeadlock;
+        released
     }
 
     /// [`Guard::release`] without a waiting thread. Dropping the future changes nothing: the release goes on.
