@@ -58,8 +58,9 @@ impl fmt::Debug for Guard<'_> {
 }
 
 impl<'c> Guard<'c> {
-    pub(crate) fn borrowed(context: &'c Context, lock: Lock, outcome: Outcome) -> Guard<'c> {
-        Guard { holder: Holder::Borrowed(context), lock, token: outcome.token, is_over: false }
+    #[inline]
+    pub(crate) fn borrowed(context: &'c Context, lock: Lock, token: u64) -> Guard<'c> {
+        Guard { holder: Holder::Borrowed(context), lock, token, is_over: false }
     }
 
     pub(crate) fn owned(context: Context, lock: Lock, token: u64) -> Guard<'static> {
