@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::context::{Context, Inner};
-use crate::error::{Error, Outcome, Result};
+use crate::error::{call_for_token, Error, Outcome, Result};
 use crate::future::Op;
 use crate::handle::Extend;
 use crate::status::Status;
@@ -101,11 +101,14 @@ impl<'c> Guard<'c> {
     /// `Lost`: the lease had ended or the lock was taken away before: what was done under it was not protected.
     /// `NotHeld`: released before by other means. `InDoubt`, `Partial`: no answer, the library goes on.
     /// `WouldDeadlock`: in a callback, on a server; the lock is given back in the background then.
-    pub fn release(mut self) -> Result<Outcome> {
-        let released = self.context().release(self.lock);
+    #[inline]
+    pub fn release(mut self) -> Result<()> {
+        let context = self.context();
+        let released = call_for_token(|result| unsafe { sys::liblock_release(context.raw(), self.lock.0, result) });
         let status = released.as_ref().map_or_else(Error::status, |_| Status::Ok);
+        context.inner.released(self.lock.0, status);
         self.is_over = status != Status::WouldDeadlock;
-        released
+        released.map(drop)
     }
 
     /// [`Guard::release`] without a waiting thread. Dropping the future changes nothing: the release goes on.
