@@ -30,6 +30,7 @@ impl Context {
     ///
     /// # Errors
     /// Those of [`Context::acquire_with`].
+    #[inline]
     pub fn acquire(&self, key: impl AsRef<[u8]>) -> Result<Guard<'_>> {
         self.acquire_plain(key.as_ref(), sys::liblock_acquire)
     }
@@ -48,6 +49,7 @@ impl Context {
     ///
     /// # Errors
     /// `Busy`, and those of [`Context::acquire_with`].
+    #[inline]
     pub fn try_acquire(&self, key: impl AsRef<[u8]>) -> Result<Guard<'_>> {
         self.acquire_plain(key.as_ref(), sys::liblock_try_acquire)
     }
@@ -241,7 +243,7 @@ impl Context {
     }
 
     /// The shortest way: no options, nothing registered.
-    #[inline]
+    #[inline(always)]
     fn acquire_plain(&self, key: &[u8], acquire: AcquireFn) -> Result<Guard<'_>> {
         let mut lock = UNWRITTEN;
         let (bytes, size) = (data(key), key.len());

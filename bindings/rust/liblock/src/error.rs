@@ -53,6 +53,7 @@ impl Error {
         self.info.as_ref()
     }
 
+    #[cold]
     pub(crate) fn of(status: Status) -> Self {
         Error { status, message: status.text().to_string(), outcome: None, info: None }
     }
@@ -223,6 +224,7 @@ unsafe fn failed(status: sys::liblock_status, result: *const sys::liblock_result
 }
 
 /// A bare status as a `Result`.
+#[inline]
 pub(crate) fn check(status: sys::liblock_status) -> Result<()> {
     if status == sys::LIBLOCK_OK {
         return Ok(());

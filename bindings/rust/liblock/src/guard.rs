@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::context::{Context, Inner};
-use crate::error::{call_for_token, Error, Outcome, Result};
+use crate::error::{call_for_token, check, Error, Outcome, Result};
 use crate::future::Op;
 use crate::handle::Extend;
 use crate::status::Status;
@@ -104,11 +104,17 @@ impl<'c> Guard<'c> {
     #[inline]
     pub fn release(mut self) -> Result<()> {
         let context = self.context();
-        let released = call_for_token(|result| unsafe { sys::liblock_release(context.raw(), self.lock.0, result) });
+        let raw = context.raw();
+        // What a local release tells besides its status is nothing that a guard asks for.
+        let released = if context.inner.is_local {
+            check(unsafe { sys::liblock_release(raw, self.lock.0, std::ptr::null_mut()) })
+        } else {
+            call_for_token(|result| unsafe { sys::liblock_release(raw, self.lock.0, result) }).map(drop)
+        };
         let status = released.as_ref().map_or_else(Error::status, |_| Status::Ok);
         context.inner.released(self.lock.0, status);
         self.is_over = status != Status::WouldDeadlock;
-        released.map(drop)
+        released
     }
 
     /// [`Guard::release`] without a waiting thread. Dropping the future changes nothing: the release goes on.
