@@ -86,7 +86,8 @@ func (c *Context) Lock(ctx context.Context, key string, options ...LockOption) (
 	}
 	lock := &Lock{c: c, handle: uint64(answer.lock), token: uint64(answer.result.token)}
 	if wanted != nil {
-		*wanted = resultOf(&answer.result)
+		told := answer.result // a copy that goes to the heap only here
+		*wanted = resultOf(&told)
 	}
 	return lock, nil
 }
@@ -178,7 +179,8 @@ func (p *pending) block(ctx context.Context, what target, n *C.liblock_acquire_o
 	}
 	answer := C.bridge_acquire(p.c.handle, what.how, keyPtr(what.key), C.size_t(len(what.key)), keys,
 		C.size_t(len(what.keys)), n)
-	return p.answered(&answer)
+	lock, err := p.answered(&answer)
+	return lock, inTime(ctx, err)
 }
 
 func (p *pending) answered(answer *C.bridge_answer) (*Lock, error) {
@@ -269,71 +271,4 @@ func (p *pending) received(e end) (*Lock, error) {
 		return nil, e.err("acquire")
 	}
 	return p.granted(e.lock, e.result()), nil
-}
-
-// Request names an acquire that was submitted.
-type Request uint64
-
-// submission is what a queue of the caller knows of a request.
-type submission struct {
-	pending  *pending
-	userData uint64
-}
-
-// Submit asks for one key without waiting; the end comes to queue, with userData. Errors: ErrLimit.
-func (c *Context) Submit(queue *Completions, userData uint64, key string, options ...LockOption) (Request, error) {
-	return c.submit(queue, userData, target{how: C.BRIDGE_ONE, key: key}, options)
-}
-
-// SubmitMany is Submit for several keys as one lock.
-func (c *Context) SubmitMany(queue *Completions, userData uint64, keys []string,
-	options ...LockOption) (Request, error) {
-	return c.submit(queue, userData, target{how: C.BRIDGE_MANY, keys: keys}, options)
-}
-
-// SubmitGlobal is Submit for the global lock.
-func (c *Context) SubmitGlobal(queue *Completions, userData uint64, options ...LockOption) (Request, error) {
-	return c.submit(queue, userData, target{how: C.BRIDGE_GLOBAL}, options)
-}
-
-func (c *Context) submit(queue *Completions, userData uint64, what target, options []LockOption) (Request, error) {
-	o := readLockOptions(options)
-	if !c.enter() {
-		return 0, closedError("acquire")
-	}
-	defer c.leave()
-	if !queue.enter() {
-		return 0, closedError("acquire")
-	}
-	defer queue.leave()
-	if o.owner != nil {
-		if !o.owner.enter() {
-			return 0, closedError("acquire")
-		}
-		defer o.owner.leave()
-	}
-	var a arena
-	defer a.free()
-	p := c.prepare(o)
-	n := p.native(&a)
-	n.completions = queue.handle
-	id := objects.put(&submission{p, userData})
-	answer := C.bridge_acquire_async(c.handle, what.how, keyPtr(what.key), C.size_t(len(what.key)), a.list(what.keys),
-		C.size_t(len(what.keys)), n, C.bridge_end{queue: queue.handle, id: C.uintptr_t(id)})
-	if status := Status(answer.status); status != OK {
-		objects.take(id)
-		p.ended(status)
-		return 0, statusError("acquire", status)
-	}
-	return Request(answer.request), nil
-}
-
-// Cancel asks a request that was submitted to end. Its Completion still comes: ErrCanceled, or whatever ended it
-// before, which may be a grant. Errors: ErrInvalidHandle (it has ended already, or never was).
-func (c *Context) Cancel(request Request) error {
-	if !c.enter() {
-		return closedError("cancel")
-	}
-	defer c.leave()
-	return statusError("cancel", Status(C.liblock_cancel(c.handle, C.liblock_request(request))))
 }

@@ -65,8 +65,8 @@ func (c *Context) ClearInstance(ctx context.Context, id string, options ...Clear
 	return c.clear(ctx, "clear_instance", C.BRIDGE_CLEAR_INSTANCE, id, options)
 }
 
-// ClearDead is Clear for zombies and for requests that have waited for longer than DeadTTL. On a server it takes as long
-// as a silent instance is waited for, when there are any.
+// ClearDead is Clear for zombies and for requests that have waited for longer than DeadTTL. On a server it takes as
+// long as a silent instance is waited for, when there are any.
 func (c *Context) ClearDead(ctx context.Context, options ...ClearOption) (Report, error) {
 	return c.clear(ctx, "clear_dead", C.BRIDGE_CLEAR_DEAD, "", options)
 }

@@ -70,7 +70,8 @@ func TestAdministrationTakesLocksAway(t *testing.T) {
 	if queued, err := c.IsQueued(background, "a"); !queued || err != nil {
 		t.Fatal(queued, err)
 	}
-	if report, err := c.Clear(background, liblock.ClearScan(10)); err != nil || report.Locks != 1 || report.Waiters != 1 {
+	report, err := c.Clear(background, liblock.ClearScan(10))
+	if err != nil || report.Locks != 1 || report.Waiters != 1 {
 		t.Fatal(report, err)
 	}
 	wants(t, <-ended, liblock.ErrDequeued)

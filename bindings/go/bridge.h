@@ -126,7 +126,7 @@ typedef struct bridge_completion {
   const char *message;
   liblock_info *info;
 } bridge_completion;
-/* Takes up to `size` entries without waiting; *count says how many. Returns what ended it: OK, TIMEOUT (empty), CLOSED. */
+/* Takes up to `size` entries without waiting; *count says how many. Returns what ended it: OK, TIMEOUT, CLOSED. */
 liblock_status bridge_drain(liblock_completions *completions, bridge_completion *entries, size_t size, size_t *count);
 liblock_status bridge_next(liblock_completions *completions, int64_t wait_ms, bridge_completion *entry);
 

@@ -53,8 +53,8 @@ type Completions struct {
 	ending  sync.Once
 }
 
-// OpenCompletions opens a queue of 1 to 1,048,576 entries: requests that find it full are ErrLimit, notices are dropped
-// and counted. End it by Close. Errors: ErrLimit, ErrInternal (no descriptor left).
+// OpenCompletions opens a queue of 1 to 1,048,576 entries: requests that find it full are ErrLimit, notices are
+// dropped and counted. End it by Close. Errors: ErrLimit, ErrInternal (no descriptor left).
 func (c *Context) OpenCompletions(capacity int) (*Completions, error) {
 	if !c.enter() {
 		return nil, closedError("completions_open")
@@ -64,7 +64,8 @@ func (c *Context) OpenCompletions(capacity int) (*Completions, error) {
 		c.leave()
 		return nil, err
 	}
-	q := &Completions{c: c.core, handle: (*C.liblock_completions)(answer.object), entries: make([]C.bridge_completion, 64)}
+	q := &Completions{c: c.core, handle: (*C.liblock_completions)(answer.object)}
+	q.entries = make([]C.bridge_completion, 64)
 	q.uses.Store(1)
 	if err := q.poll(); err != nil {
 		C.liblock_completions_free(q.handle)

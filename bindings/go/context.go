@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package liblock excludes by key: the goroutines of a process, the clients of one Redis or Valkey server, and those of
-// a quorum of servers, through the same calls. It is a binding of the C library liblock, found by pkg-config.
+// Package liblock excludes by key: the goroutines of a process, the clients of one Redis or Valkey server, and those
+// of a quorum of servers, through the same calls. It is a binding of the C library liblock, found by pkg-config.
 //
 //	locks, err := liblock.Open(ctx, "redis://localhost")
 //	lock, err := locks.Lock(ctx, "invoice/4711", liblock.TTL(30*time.Second))
@@ -12,10 +12,12 @@
 //
 // Threads: a Context, Owner, Lock, Completions or Locker may be used by any number of goroutines at once. A waiting
 // goroutine keeps no thread of the operating system. Callbacks run on a thread of the library, one at a time unless
-// their text says otherwise; they must not panic, and calls that could wait answer ErrWouldDeadlock there.
+// their text says otherwise. They must not panic, and must not block: a Lock that waits in one holds up all others.
+// Close, and calls with WithResult or Blocking that could wait, answer ErrWouldDeadlock there.
 //
 // Errors: a failing call answers *Error and has changed nothing unless its text says otherwise. errors.Is asks for a
-// status (ErrBusy, ErrLost …) and for context.Canceled or context.DeadlineExceeded where the caller's context ended it.
+// status (ErrBusy, ErrLost …) and for context.Canceled or context.DeadlineExceeded where the caller's context ended
+// it.
 //
 // Forks: a Go program that starts others by os/exec is not concerned. A child of a bare fork finds every object of the
 // parent answering ErrForked; it opens a Context of its own.

@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 )
@@ -127,8 +128,8 @@ func endedBy(ctx context.Context, op string, status Status) error {
 	return failure
 }
 
-// call makes an asynchronous call that cannot be canceled and waits for its end. When ctx ends before, the call goes on
-// and is ErrInDoubt.
+// call makes an asynchronous call that cannot be canceled and waits for its end. When ctx ends before, the call goes
+// on and is ErrInDoubt.
 func (c *Context) call(ctx context.Context, op string, submit func(C.bridge_end) C.bridge_answer) (end, error) {
 	engine, err := c.started()
 	if err != nil {
@@ -152,6 +153,9 @@ func (c *Context) call(ctx context.Context, op string, submit func(C.bridge_end)
 	default:
 	}
 	go func() { (<-w.done).drop() }()
+	if strings.HasPrefix(op, "wait_") { // nothing was changed by it, whichever way it ends
+		return end{}, endedBy(ctx, op, ErrCanceled)
+	}
 	return end{}, endedBy(ctx, op, ErrInDoubt)
 }
 

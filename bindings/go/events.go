@@ -62,8 +62,8 @@ func EventMask(kinds ...EventKind) (mask uint64) {
 	return mask
 }
 
-// Event is something that happened, copied: it may be kept. Durations that are not known are negative. No field ever has
-// a password, a value or metadata.
+// Event is something that happened, copied: it may be kept. Durations that are not known are negative. No field ever
+// has a password, a value or metadata.
 type Event struct {
 	Kind                       EventKind
 	Status                     Status
@@ -104,8 +104,8 @@ func eventOf(e *C.liblock_event) Event {
 	return out
 }
 
-// callback puts what is called back into the registry in the place of what was called back for this use before. The old
-// number stays valid until the context is closed, since what was emitted before may still come.
+// callback puts what is called back into the registry in the place of what was called back for this use before. The
+// old number stays valid until the context is closed, since what was emitted before may still come.
 func (c *Context) callback(use string, call interface{}) uintptr {
 	id := objects.put(call)
 	c.mutex.Lock()
@@ -135,9 +135,9 @@ func (c *Context) listened(use string, listens bool) {
 	}
 }
 
-// OnEvents tells hear of the kinds in mask (EventMask, AllEvents) from now on; nil = none any more. It is called on the
-// library's callback thread, one event at a time, those of one lock in their order; it must not block or panic. What was
-// emitted before may still come.
+// OnEvents tells hear of the kinds in mask (EventMask, AllEvents) from now on; nil = none any more. It is called on
+// the library's callback thread, one event at a time, those of one lock in their order; it must not block or panic.
+// What was emitted before may still come.
 func (c *Context) OnEvents(mask uint64, hear func(Event)) error {
 	if !c.enter() {
 		return closedError("set_events")

@@ -7,8 +7,8 @@ import "C"
 
 import "time"
 
-// What the library calls, through the trampolines of bridge_async.c. Each is given the number of what it means; a number
-// that is known no more is the sign of something that has ended.
+// What the library calls, through the trampolines of bridge_async.c. Each is given the number of what it means; a
+// number that is known no more is the sign of something that has ended.
 
 //export liblockGoEnd
 func liblockGoEnd(entry *C.bridge_completion) {

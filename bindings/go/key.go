@@ -105,8 +105,8 @@ const (
 	ReadQuorum  ReadMode = C.LIBLOCK_READ_QUORUM  // what as many nodes as must vote agree on
 )
 
-// Read tells who holds a key and with which value. node (address or id) names the one to ask; "" = any. One server: the
-// same as Inspect. Errors: ErrNotHeld, ErrNoQuorum, ErrQuarantined, ErrConnect, ErrUnsupported (a local context).
+// Read tells who holds a key and with which value. node (address or id) names the one to ask; "" = any. One server:
+// the same as Inspect. Errors: ErrNotHeld, ErrNoQuorum, ErrQuarantined, ErrConnect, ErrUnsupported (a local context).
 func (c *Context) Read(ctx context.Context, key string, mode ReadMode, node string) (*Info, error) {
 	answer := c.keyed(ctx, "read", C.BRIDGE_READ, key, int64(mode), node)
 	return answer.info, answer.err
@@ -116,14 +116,15 @@ func (c *Context) Read(ctx context.Context, key string, mode ReadMode, node stri
 const DropQueue = C.LIBLOCK_DROP_QUEUE
 
 // ForceRelease takes a key away from whoever holds it: his Locks become ErrLost, the next waiter runs. flags is 0 or
-// DropQueue. WithResult tells by HadLock and HadQueue what there was. Errors: ErrNotHeld; over a quorum also ErrPartial,
-// ErrInDoubt, ErrNoQuorum.
+// DropQueue. WithResult tells by HadLock and HadQueue what there was. Errors: ErrNotHeld; over a quorum also
+// ErrPartial, ErrInDoubt, ErrNoQuorum.
 func (c *Context) ForceRelease(ctx context.Context, key string, flags int32) error {
 	return c.keyed(ctx, "force_release", C.BRIDGE_FORCE_RELEASE, key, int64(flags), "").err
 }
 
-// ReleaseKey gives back a lock by the value that it carries, from any context of the table or prefix; the holder's Locks
-// are ErrLost then. nil expects no value. Errors: ErrNotHeld, ErrNotOwner (it carries another value), ErrInDoubt.
+// ReleaseKey gives back a lock by the value that it carries, from any context of the table or prefix; the holder's
+// Locks are ErrLost then. nil expects no value. Errors: ErrNotHeld, ErrNotOwner (it carries another value),
+// ErrInDoubt.
 func (c *Context) ReleaseKey(ctx context.Context, key string, expected []byte) error {
 	return c.byValue(ctx, "release_key", C.BRIDGE_RELEASE_KEY, key, expected, 0, 0, nil)
 }

@@ -78,9 +78,9 @@ func reportOf(r *C.liblock_report) Report {
 	}
 }
 
-// Each shows the keys of a listing to show until that returns false; nil only counts. Keys that come or go meanwhile may
-// be missed; on a server one may be shown twice when its table grows or shrinks. The Report counts also what a failing
-// call has shown.
+// Each shows the keys of a listing to show until that returns false; nil only counts. Keys that come or go meanwhile
+// may be missed; on a server one may be shown twice when its table grows or shrinks. The Report counts also what a
+// failing call has shown.
 func (c *Context) Each(ctx context.Context, what What, show func(*Info) bool, options ...ListOption) (Report, error) {
 	if !c.enter() {
 		return Report{}, closedIn(ctx, "list_each")

@@ -35,21 +35,29 @@ func (l *Lock) Result() Result {
 	return *l.result
 }
 
-// Unlock gives the lock back; the next waiter has it, or has been woken, when this returns. The end of ctx does not keep
-// the lock from being released: then the error is ErrInDoubt with ctx.Err(), and the release goes on.
+// Unlock gives the lock back; the next waiter has it, or has been woken, when this returns. The end of ctx does not
+// keep the lock from being released: then the error is ErrInDoubt with ctx.Err(), and the release goes on.
 //
-// Errors: ErrLost (the lease had ended or the lock was taken away; told once), ErrNotHeld (released before), ErrInDoubt
-// and ErrPartial (no answer of the server yet; the library goes on).
+// Errors: ErrLost (the lease had ended or the lock was taken away; told once), ErrNotHeld (released before),
+// ErrInDoubt and ErrPartial (no answer of the server yet; the library goes on).
 func (l *Lock) Unlock(ctx context.Context) error {
 	err := l.call(ctx, "release", C.BRIDGE_RELEASE, 0, 0, nil)
-	if l.lossID != 0 {
-		objects.take(l.lossID)
+	switch StatusOf(err) {
+	case OK, ErrLost, ErrNotHeld, ErrInDoubt, ErrPartial:
+		l.forget()
 	}
 	return err
 }
 
-// Extend sets the lease to end ttl from now: 1 ms and more (servers: 20), Auto or NoExpiry. A lock that is renewed still
-// is. Errors: ErrLost, ErrNotHeld.
+// forget is for a lock of whose loss nothing can be told any more.
+func (l *Lock) forget() {
+	if l.lossID != 0 {
+		objects.take(l.lossID)
+	}
+}
+
+// Extend sets the lease to end ttl from now: 1 ms and more (servers: 20), Auto or NoExpiry. A lock that is renewed
+// still is. Errors: ErrLost, ErrNotHeld.
 func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	return l.call(ctx, "extend", C.BRIDGE_EXTEND, toMs(ttl), C.LIBLOCK_EXTEND_SET, nil)
 }
@@ -75,7 +83,8 @@ func (l *Lock) call(ctx context.Context, op string, call C.int32_t, ms int64, fl
 		return closedIn(ctx, op)
 	}
 	defer c.leave()
-	if c.local || wantedResult(ctx) != nil {
+	wanted := wantedResult(ctx)
+	if c.local || wanted != nil {
 		leave, err := c.thread(ctx, op)
 		if err != nil {
 			return err
@@ -83,7 +92,11 @@ func (l *Lock) call(ctx context.Context, op string, call C.int32_t, ms int64, fl
 		defer leave()
 		answer := C.bridge_lock(c.handle, call, C.uint64_t(l.handle), C.int64_t(ms), flags, bytesPtr(value),
 			C.size_t(len(value)))
-		return settle(ctx, op, &answer)
+		if Status(answer.status) == OK && wanted == nil {
+			return nil
+		}
+		told := answer // a copy that goes to the heap only here
+		return settleInto(wanted, op, Status(told.status), &told.result)
 	}
 	_, err := c.call(ctx, op, func(end C.bridge_end) C.bridge_answer {
 		return C.bridge_lock_async(c.handle, call, C.uint64_t(l.handle), C.int64_t(ms), flags, bytesPtr(value),
@@ -137,8 +150,8 @@ func (l *Lock) HoldCount() (int, error) {
 	return int(count), statusError("hold_count", status)
 }
 
-// Export hands the lock to another process: Adopt takes the bytes there, and this Lock becomes ErrNotHeld. The bytes are
-// a secret. Errors: ErrLost, ErrNotHeld, ErrUnsupported (a local context, or others share the hold).
+// Export hands the lock to another process: Adopt takes the bytes there, and this Lock becomes ErrNotHeld. The bytes
+// are a secret. Errors: ErrLost, ErrNotHeld, ErrUnsupported (a local context, or others share the hold).
 func (l *Lock) Export(ctx context.Context) ([]byte, error) {
 	c := l.c
 	if !c.enter() {
@@ -160,12 +173,13 @@ func (l *Lock) Export(ctx context.Context) ([]byte, error) {
 		if status := Status(answer.status); status != OK {
 			return nil, statusError("export", status)
 		}
+		l.forget()
 		return buffer[:answer.count], nil
 	}
 }
 
-// Adopt takes over a lock that was exported from a context with the same prefix on the same server. Of the options count
-// ByOwner, TTL, Renew, MaxHold, OnLost and NoticesTo; the lease is set anew. Errors: ErrLost, ErrUnsupported.
+// Adopt takes over a lock that was exported from a context with the same prefix on the same server. Of the options
+// count ByOwner, TTL, Renew, MaxHold, OnLost and NoticesTo; the lease is set anew. Errors: ErrLost, ErrUnsupported.
 func (c *Context) Adopt(ctx context.Context, exported []byte, options ...LockOption) (*Lock, error) {
 	o, wanted := readLockOptions(options), wantedResult(ctx)
 	if !c.enter() {

@@ -120,13 +120,14 @@ func Wait(limit time.Duration) LockOption { return func(o *lockOptions) { o.Wait
 // ErrRetriesExhausted.
 func Retries(count int64) LockOption { return func(o *lockOptions) { o.Acquire.Retries = count } }
 
-// RetryInterval is the time between attempts (local 10 ms, servers 1 s) and what is added to it at random, 0 to jitter.
+// RetryInterval is the time between attempts (local 10 ms, servers 1 s) and what is added to it at random, 0 to
+// jitter.
 func RetryInterval(interval, jitter time.Duration) LockOption {
 	return func(o *lockOptions) { o.RetryIntervalMs, o.RetryJitterMs = toMs(interval), toMs(jitter) }
 }
 
-// WithBackoff makes the retry intervals grow: Linear by step, Exponential by the factor base (2 to 1,000), up to limit.
-// A step or limit of 0 leaves the default.
+// WithBackoff makes the retry intervals grow: Linear by step, Exponential by the factor base (2 to 1,000), up to
+// limit. A step or limit of 0 leaves the default.
 func WithBackoff(kind Backoff, base int32, step, limit time.Duration) LockOption {
 	return func(o *lockOptions) {
 		o.Acquire.Backoff = int32(kind)
@@ -168,8 +169,8 @@ func QueueTTL(limit time.Duration) LockOption {
 }
 
 // OnQueued is told where the acquire stands in the queue, when that is seen to have changed: position 0 is next in
-// line. It runs on the library's callback thread and must not block or panic; calls that could wait answer
-// ErrWouldDeadlock there.
+// line. It runs on the library's callback thread and must not block or panic; on which the end of this acquire comes,
+// too, so that an acquire with OnQueued must not be waited for in a callback.
 func OnQueued(told func(position, length int64)) LockOption {
 	return func(o *lockOptions) { o.queued = told }
 }
@@ -178,8 +179,8 @@ func OnQueued(told func(position, length int64)) LockOption {
 func ByOwner(owner *Owner) LockOption { return func(o *lockOptions) { o.owner = owner } }
 
 // ByThread acquires for the calling thread of the operating system: what it holds is released when the thread ends.
-// The goroutine must be locked to its thread (runtime.LockOSThread); a thread ends with its goroutine, but for the main
-// thread of the process, which never does. Implies Blocking.
+// The goroutine must be locked to its thread (runtime.LockOSThread); a thread ends with its goroutine, but for the
+// main thread of the process, which never does. Implies Blocking.
 func ByThread() LockOption { return func(o *lockOptions) { o.thread, o.blocking = true, true } }
 
 // OnConflict is what to do where the owner holds the key already.
@@ -209,7 +210,8 @@ func OnLost(told func(*Lock)) LockOption {
 	return func(o *lockOptions) { o.onLost, o.notify = told, true }
 }
 
-// NoticesTo sends the notice of a loss to a completion queue as well. Implies Blocking, but for Submit, whose queue it is.
+// NoticesTo sends the notice of a loss to a completion queue as well. Implies Blocking, but for Submit, whose queue it
+// is.
 func NoticesTo(queue *Completions) LockOption {
 	return func(o *lockOptions) { o.noticesTo, o.blocking = queue, true }
 }

@@ -250,3 +250,18 @@ func TestOnQueuedTellsThePlace(t *testing.T) {
 	unlock(t, held)
 	unlock(t, <-granted)
 }
+
+func TestADeadlineAlsoEndsABlockingWait(t *testing.T) {
+	c := open(t)
+	lock(t, c, "a")
+	ctx, cancel := context.WithTimeout(background, 20*time.Millisecond)
+	defer cancel()
+	var result liblock.Result
+	_, err := c.Lock(liblock.WithResult(ctx, &result), "a", liblock.Blocking())
+	wants(t, err, liblock.ErrTimeout)
+	wants(t, err, context.DeadlineExceeded)
+	if result.Status != liblock.ErrTimeout || result.QueueLength != 1 {
+		t.Fatalf("%+v", result)
+	}
+	wants(t, c.WaitReleased(ctx, "a", liblock.Forever), context.DeadlineExceeded)
+}

@@ -25,8 +25,8 @@ func (c *Context) NewLocker(ctx context.Context, key string, options ...LockOpti
 	return &Locker{c: c, ctx: ctx, key: key, options: options}
 }
 
-// Lock acquires the key. It panics with the *Error where that fails, since a sync.Locker has no other way to say so: when
-// ctx ends, the context is closed, the options limit the wait, or a server cannot be reached.
+// Lock acquires the key. It panics with the *Error where that fails, since a sync.Locker has no other way to say so:
+// when ctx ends, the context is closed, the options limit the wait, or a server cannot be reached.
 func (l *Locker) Lock() {
 	lock, err := l.c.Lock(l.ctx, l.key, l.options...)
 	if err != nil {
@@ -38,8 +38,8 @@ func (l *Locker) Lock() {
 }
 
 // Unlock gives the key back. It panics with the *Error where the lock was not held any more: ErrNotHeld without a Lock
-// before, ErrLost when the lease had ended or the lock was taken away. A release that a server has not answered yet goes
-// on and does not panic.
+// before, ErrLost when the lease had ended or the lock was taken away. A release that a server has not answered yet
+// goes on and does not panic.
 func (l *Locker) Unlock() {
 	l.mutex.Lock()
 	lock := l.lock

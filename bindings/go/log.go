@@ -67,7 +67,8 @@ func entryOf(e *C.liblock_log_entry) LogEntry {
 }
 
 // OnLog writes entries of this level and below to write from now on; LogOff or nil = none any more. It is called on
-// whatever thread the entry comes from, by several at once: it must be quick, must not block, call the library or panic.
+// whatever thread the entry comes from, by several at once: it must be quick, must not block, call the library or
+// panic.
 func (c *Context) OnLog(level Level, write func(LogEntry)) error {
 	if !c.enter() {
 		return closedError("set_log")

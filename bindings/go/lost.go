@@ -44,7 +44,8 @@ func (c *Context) losses() {
 // lookEvery is how often locks are looked at that the library does not tell of.
 const lookEvery = 100 * time.Millisecond
 
-// watch looks at the plain local locks whose Lost was asked for: one goroutine for all of a context, while there are any.
+// watch looks at the plain local locks whose Lost was asked for: one goroutine for all of a context, while there are
+// any.
 type watch struct {
 	mutex   sync.Mutex // guards all
 	locks   map[*Lock]struct{}
@@ -55,8 +56,8 @@ type watch struct {
 // open for a lock that was released.
 //
 // The library tells at once of locks with a ttl, of locks on a server and of those acquired with NotifyLost or by
-// WithLock. A local lock without any of that, which only an administrator can take away, is looked at every 100 ms from
-// the first call of Lost on.
+// WithLock. A local lock without any of that, which only an administrator can take away, is looked at every 100 ms
+// from the first call of Lost on.
 func (l *Lock) Lost() <-chan struct{} {
 	w := &l.c.watch
 	w.mutex.Lock()

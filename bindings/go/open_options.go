@@ -62,7 +62,8 @@ func DeadlockDetection(on bool, delay time.Duration) Option {
 	}
 }
 
-// Limits bounds keys held, requests waiting (both table) and asynchronous requests pending at once; 0 leaves the default.
+// Limits bounds keys held, requests waiting (both table) and asynchronous requests pending at once; 0 leaves the
+// default.
 func Limits(locks, waiters, requests int64) Option {
 	return func(o *openOptions) {
 		if locks != 0 {
@@ -88,8 +89,8 @@ func Credentials(username, password string) Option {
 // ClientName is what the server shows of the connection (CLIENT SETNAME); "" = none.
 func ClientName(name string) Option { return func(o *openOptions) { o.clientName = &name } }
 
-// Timeouts bound connecting, one answer of the server, and the silence after which a waiter counts as dead; 0 leaves the
-// defaults of 1 s, 1 s (a node of a quorum 200 ms) and 3 s.
+// Timeouts bound connecting, one answer of the server, and the silence after which a waiter counts as dead; 0 leaves
+// the defaults of 1 s, 1 s (a node of a quorum 200 ms) and 3 s.
 func Timeouts(connect, command, alive time.Duration) Option {
 	return func(o *openOptions) {
 		setMs(&o.ConnectTimeoutMs, connect)
@@ -115,8 +116,8 @@ func TLS(caFile, caPath, certificateFile, keyFile, serverName string) Option {
 // TLSInsecure takes any certificate: anybody in between can be the server.
 func TLSInsecure() Option { return func(o *openOptions) { o.Open.TLSInsecure = 1 } }
 
-// ForeignGap: a release with waiters leaves the key free for clients of other libraries so often at most; 0 = each time,
-// Forever = never.
+// ForeignGap: a release with waiters leaves the key free for clients of other libraries so often at most; 0 = each
+// time, Forever = never.
 func ForeignGap(gap time.Duration) Option { return func(o *openOptions) { o.ForeignGapMs = toMs(gap) } }
 
 // ZombieInterval is the time between two signs of life; Forever = gives none.
@@ -135,8 +136,8 @@ func Votes(votes int32) Option { return func(o *openOptions) { o.Open.Votes = vo
 // ClockStep: a node of a quorum whose clock moves so far gives no vote for the longest ttl.
 func ClockStep(step time.Duration) Option { return func(o *openOptions) { o.ClockStepMs = toMs(step) } }
 
-// TrustFsync: every node of the quorum says "appendfsync always", so that one that still has its marker after a restart
-// has lost nothing. Every context of the quorum must say the same.
+// TrustFsync: every node of the quorum says "appendfsync always", so that one that still has its marker after a
+// restart has lost nothing. Every context of the quorum must say the same.
 func TrustFsync() Option {
 	return func(o *openOptions) { o.RestartPolicy = C.LIBLOCK_RESTART_TRUST_FSYNC }
 }

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Owner is an identity that may hold a key several times (reentry), takes part in deadlock detection, and can release by
-// key. Acquire by ByOwner; end it by Close.
+// Owner is an identity that may hold a key several times (reentry), takes part in deadlock detection, and can release
+// by key. Acquire by ByOwner; end it by Close.
 type Owner struct {
 	counted
 	c      *Context
@@ -115,7 +115,8 @@ func (o *Owner) Release(ctx context.Context, keys ...string) error {
 	return o.c.releaseKeys(ctx, o.handle, 0, keys)
 }
 
-// ReleaseByThread is Owner.Release for what ByThread holds on the calling thread, to which the goroutine must be locked.
+// ReleaseByThread is Owner.Release for what ByThread holds on the calling thread, to which the goroutine must be
+// locked.
 func (c *Context) ReleaseByThread(ctx context.Context, keys ...string) error {
 	if !c.enter() {
 		return closedIn(ctx, "release_keys")

@@ -13,15 +13,15 @@ import (
 // ForceInit makes QuorumInit mark nodes anew that have voted before.
 const ForceInit = C.LIBLOCK_QUORUM_INIT_FORCE
 
-// QuorumInit makes a quorum of the context's nodes: once for each set of servers, before the first lock. flags is 0, or
-// ForceInit for a quorum whose locks nobody holds any more. Errors: ErrNoQuorum (a node does not answer),
+// QuorumInit makes a quorum of the context's nodes: once for each set of servers, before the first lock. flags is 0,
+// or ForceInit for a quorum whose locks nobody holds any more. Errors: ErrNoQuorum (a node does not answer),
 // ErrNodesMismatch (one is part of a quorum, or was), ErrInDoubt (once more, with ForceInit), ErrUnsupported.
 func (c *Context) QuorumInit(ctx context.Context, flags int32) error {
 	return c.keyed(ctx, "quorum_init", C.BRIDGE_QUORUM_INIT, "", int64(flags), "").err
 }
 
-// QuorumSetNodes gives the quorum other nodes, observers or votes; locks stay held. nil servers: nodes and observers as
-// they are, other votes alone. It takes longer than the longest ttl. Errors: ErrNoQuorum, ErrNodesMismatch (another
+// QuorumSetNodes gives the quorum other nodes, observers or votes; locks stay held. nil servers: nodes and observers
+// as they are, other votes alone. It takes longer than the longest ttl. Errors: ErrNoQuorum, ErrNodesMismatch (another
 // change is under way), ErrLimit, ErrInDoubt, ErrUnsupported.
 func (c *Context) QuorumSetNodes(ctx context.Context, servers, observers []string, votes int32) error {
 	if !c.enter() {
@@ -32,7 +32,8 @@ func (c *Context) QuorumSetNodes(ctx context.Context, servers, observers []strin
 	defer a.free()
 	s, o := a.texts(servers), a.texts(observers)
 	ask := func(end *C.bridge_end) C.bridge_answer {
-		return C.bridge_set_nodes(c.handle, s, C.size_t(len(servers)), o, C.size_t(len(observers)), C.int32_t(votes), end)
+		return C.bridge_set_nodes(c.handle, s, C.size_t(len(servers)), o, C.size_t(len(observers)), C.int32_t(votes),
+			end)
 	}
 	if c.local || wantedResult(ctx) != nil {
 		leave, err := c.thread(ctx, "quorum_set_nodes")
@@ -84,8 +85,8 @@ type QuorumState struct {
 	IsConfiguring         bool // a change of nodes is under way
 }
 
-// QuorumStatus is how the quorum and its nodes are, as this context has seen them last: it asks no server. The text says
-// what is wrong, and the cure. Errors: ErrUnsupported.
+// QuorumStatus is how the quorum and its nodes are, as this context has seen them last: it asks no server. The text
+// says what is wrong, and the cure. Errors: ErrUnsupported.
 func (c *Context) QuorumStatus() (QuorumState, []Node, string, error) {
 	if !c.enter() {
 		return QuorumState{}, nil, "", closedError("quorum_status")

@@ -22,8 +22,9 @@ func SlogLevel(level Level) slog.Level {
 	return slog.LevelDebug
 }
 
-// SlogTo writes the context's log, up to level, to a handler of slog: an attribute per field, named as it is, and "tag"
-// where the acquire had one. The handler is called on threads of the library, by several at once, and must not block.
+// SlogTo writes the context's log, up to level, to a handler of slog: an attribute per field, named as it is, and
+// "tag" where the acquire had one. The handler is called on threads of the library, by several at once, and must not
+// block.
 func (c *Context) SlogTo(handler slog.Handler, level Level) error {
 	return c.OnLog(level, func(entry LogEntry) {
 		ctx := context.Background()

@@ -10,9 +10,24 @@ import (
 	"time"
 )
 
-// slice is how long a local wait keeps a thread before it looks whether its context has ended. The library has no
-// asynchronous twins of these calls for local contexts.
-const slice = 20 * time.Millisecond
+// Waits that cannot be canceled are made in slices, between which they look whether their context has ended. A local one
+// keeps a thread meanwhile; one on a server is a request that stays pending when its caller has gone.
+const (
+	localSlice  = 20 * time.Millisecond
+	serverSlice = time.Second
+)
+
+// inTime adds the end of ctx to an error that its deadline has brought about.
+func inTime(ctx context.Context, err error) error {
+	failure, ok := err.(*Error)
+	if !ok || failure.Status != ErrTimeout {
+		return err
+	}
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		failure.cause = context.DeadlineExceeded
+	}
+	return err
+}
 
 // limited is the limit of a wait, no longer than the deadline of ctx.
 func limited(ctx context.Context, limit time.Duration) time.Duration {
@@ -29,9 +44,14 @@ func limited(ctx context.Context, limit time.Duration) time.Duration {
 }
 
 // sliced repeats a wait in slices until it ends otherwise than by ErrTimeout, the limit has passed, or ctx ends.
-func sliced(ctx context.Context, op string, limit time.Duration, wait func(time.Duration) error) error {
-	if limit < Forever || wantedResult(ctx) != nil {
-		return wait(limit)
+func (c *Context) sliced(ctx context.Context, op string, limit time.Duration, wait func(time.Duration) error) error {
+	limit = limited(ctx, limit)
+	if limit < Forever || wantedResult(ctx) != nil || !c.local && ctx.Done() == nil {
+		return inTime(ctx, wait(limit))
+	}
+	slice := localSlice
+	if !c.local {
+		slice = serverSlice
 	}
 	begun := time.Now()
 	for {
@@ -50,44 +70,31 @@ func sliced(ctx context.Context, op string, limit time.Duration, wait func(time.
 			return endedBy(ctx, op, ErrCanceled)
 		}
 		if limit != Forever && time.Since(begun) >= limit {
-			return err
+			return inTime(ctx, err)
 		}
 	}
 }
 
-// WaitLost waits until the lock is no longer held, for limit at most (Forever = no limit). It never returns nil: ErrLost;
-// ErrNotHeld (it was released); ErrTimeout (still held). Lost is the same as a channel.
+// WaitLost waits until the lock is no longer held, for limit at most (Forever = no limit). It never returns nil:
+// ErrLost; ErrNotHeld (it was released); ErrTimeout (still held). Lost is the same as a channel.
 func (l *Lock) WaitLost(ctx context.Context, limit time.Duration) error {
-	c := l.c
-	wait := func(step time.Duration) error {
+	return l.c.sliced(ctx, "wait_lost", limit, func(step time.Duration) error {
 		return l.call(ctx, "wait_lost", C.BRIDGE_WAIT_LOST, toMs(step), 0, nil)
-	}
-	if !c.local {
-		return wait(limited(ctx, limit))
-	}
-	return sliced(ctx, "wait_lost", limited(ctx, limit), wait)
+	})
 }
 
 // WaitHeld waits until somebody holds the key, for limit at most (Forever = no limit). Errors: ErrTimeout.
 func (c *Context) WaitHeld(ctx context.Context, key string, limit time.Duration) error {
-	wait := func(step time.Duration) error {
+	return c.sliced(ctx, "wait_held", limit, func(step time.Duration) error {
 		return c.keyed(ctx, "wait_held", C.BRIDGE_WAIT_HELD, key, toMs(step), "").err
-	}
-	if !c.local {
-		return wait(limited(ctx, limit))
-	}
-	return sliced(ctx, "wait_held", limited(ctx, limit), wait)
+	})
 }
 
 // WaitHeldOn is WaitHeld on one node of a quorum (its address or id; "" = as WaitHeld): until that node knows of the
 // lock. The Info is what it saw; nil where the lock was gone again. Errors: ErrTimeout, ErrUnsupported.
 func (c *Context) WaitHeldOn(ctx context.Context, key, node string, limit time.Duration) (*Info, error) {
-	if !c.local {
-		answer := c.keyed(ctx, "wait_held_on", C.BRIDGE_WAIT_HELD_ON, key, toMs(limited(ctx, limit)), node)
-		return answer.info, answer.err
-	}
 	var info *Info
-	err := sliced(ctx, "wait_held_on", limited(ctx, limit), func(step time.Duration) error {
+	err := c.sliced(ctx, "wait_held_on", limit, func(step time.Duration) error {
 		answer := c.keyed(ctx, "wait_held_on", C.BRIDGE_WAIT_HELD_ON, key, toMs(step), node)
 		info = answer.info
 		return answer.err
@@ -101,15 +108,12 @@ func (c *Context) WaitReleased(ctx context.Context, key string, limit time.Durat
 	wait := func(step time.Duration) error {
 		return c.keyed(ctx, "wait_released", C.BRIDGE_WAIT_RELEASED, key, toMs(step), "").err
 	}
-	if !c.local {
-		return wait(limited(ctx, limit))
-	}
 	var holder uint64
-	return sliced(ctx, "wait_released", limited(ctx, limit), func(step time.Duration) error {
-		if limit < Forever || wantedResult(ctx) != nil {
-			return wait(step)
+	return c.sliced(ctx, "wait_released", limit, func(step time.Duration) error {
+		if limit < Forever || wantedResult(ctx) != nil || !c.local && ctx.Done() == nil {
+			return wait(step) // one call is the whole wait
 		}
-		info, err := c.Inspect(context.Background(), key)
+		info, err := c.Inspect(ctx, key)
 		gone := StatusOf(err) == ErrNotHeld || err == nil && info.Token != holder
 		if gone && holder != 0 {
 			return nil // between two slices

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// actor is a named thread: a goroutine that has a thread of the operating system for itself, since that can be an owner.
-// It performs one call at a time and is otherwise parked, so that steps run in the order in which they are written.
+// actor is a named thread: a goroutine that has a thread of the operating system for itself, since that can be an
+// owner. It performs one call at a time and is otherwise parked, so that steps run in the order in which they are
+// written.
 type actor struct {
 	calls chan *call
 	over  chan *call
@@ -46,8 +47,8 @@ func (a *actor) wait() *call {
 	}
 }
 
-// actorRun runs the call on the named thread, and waits for it unless it is in the background. True when the call is over
-// and can be settled.
+// actorRun runs the call on the named thread, and waits for it unless it is in the background. True when the call is
+// over and can be settled.
 func (w *world) actorRun(name string, c *call) bool {
 	a := w.actorOf(name)
 	if a.busy {

@@ -46,7 +46,8 @@ type call struct {
 	reentered  bool
 }
 
-const tellsResult = "status token attempts waited_ms remaining_ms queue_position queue_length hold_count flags votes nodes"
+const tellsResult = "status token attempts waited_ms remaining_ms queue_position queue_length hold_count flags" +
+	" votes nodes"
 
 // atLarge are the verbs that do not speak of one context.
 const atLarge = "open sleep finish end_thread idle await_notice"
@@ -209,8 +210,8 @@ func (c *call) expectsOnly(words string) bool {
 	return true
 }
 
-// asking makes the context of a call that tells its whole result. Steps on a server that expect a status alone are made
-// without: then the binding calls the asynchronous twin.
+// asking makes the context of a call that tells its whole result. Steps on a server that expect a status alone are
+// made without: then the binding calls the asynchronous twin.
 func (c *call) asking(result *liblock.Result) context.Context {
 	if !c.world.isLocal() && c.expectsOnly("status") {
 		return background
@@ -228,8 +229,8 @@ func (c *call) tellStatus(err error) liblock.Status {
 
 const knownFlags = liblock.Reentered | liblock.Waited | liblock.TookOver | liblock.HadLock | liblock.HadQueue
 
-// tellResult writes a result down and checks what holds for every one. On the ways without a result a failure has it in
-// the error; a success has none.
+// tellResult writes a result down and checks what holds for every one. On the ways without a result a failure has it
+// in the error; a success has none.
 func (c *call) tellResult(err error, asked context.Context, result *liblock.Result) {
 	status := c.tellStatus(err)
 	if asked == background {

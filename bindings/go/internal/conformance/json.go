@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// JSON as scenarios are made of it: an object, []interface{}, string, json.Number, bool or nil. An object remembers the
-// order of its fields, so that what is shown of a step is as it was written.
+// JSON as scenarios are made of it: an object, []interface{}, string, json.Number, bool or nil. An object remembers
+// the order of its fields, so that what is shown of a step is as it was written.
 type object struct {
 	names  []string
 	fields map[string]interface{}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command conformance runs the scenarios of tests/conformance through the Go binding, as SPEC.md there says, and prints
-// TAP: the equal of the runner for C.
+// Command conformance runs the scenarios of tests/conformance through the Go binding, as SPEC.md there says, and
+// prints TAP: the equal of the runner for C.
 //
 //	conformance [--url URL] [--filter TEXT] [--list] [--selftest] [--census "total=60 order=20"] FILE…
 //

@@ -9,8 +9,8 @@ import (
 
 // Verbs on locks: acquire, release and what lies between.
 
-// lock is the one that the step names, in the context that it names: locks and contexts that do not belong together can
-// be said in C.
+// lock is the one that the step names, in the context that it names: locks and contexts that do not belong together
+// can be said in C.
 func (c *call) lock() *liblock.Lock {
 	if c.hold.slot == c.slot {
 		return c.hold.lock

@@ -2,7 +2,9 @@
 //! The conformance runner for Rust: reads scenarios, runs those that hold for the backend of --url through the crate
 //! `liblock`, prints TAP.
 //!
-//!     conformance [--url URL] [--filter TEXT] [--list] [--selftest] [--census "total=60 order=20"] FILE…
+//! ```text
+//! conformance [--url URL] [--filter TEXT] [--list] [--selftest] [--census "total=60 order=20"] FILE…
+//! ```
 //!
 //! Ends with 0 when all passed, 1 when one failed or none ran, 2 when it could not run.
 

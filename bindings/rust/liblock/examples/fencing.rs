@@ -41,9 +41,7 @@ fn main() -> Result<()> {
 
     match slow.release() {
         Err(error) if error.status() == Status::Lost => println!("the slow holder is told: {}", error),
-        other => {
-            other?;
-        }
+        other => other?,
     }
     next.release()?;
     Ok(())

@@ -32,9 +32,7 @@ fn main() -> Result<()> {
     println!("held now: {}", guard.is_held());
     match guard.release() {
         Err(error) if error.status() == Status::Lost => println!("the release says so, too: {}", error),
-        other => {
-            other?;
-        }
+        other => other?,
     }
     Ok(())
 }

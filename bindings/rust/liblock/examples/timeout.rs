@@ -30,7 +30,7 @@ fn main() -> Result<()> {
 
     let waits = std::thread::spawn({
         let context = context.clone();
-        move || -> Result<i64> { Ok(context.acquire("report")?.release()?.waited_ms) }
+        move || context.acquire("report")?.release()
     });
     std::thread::sleep(Duration::from_millis(50));
     held.release()?;

@@ -6,7 +6,7 @@ use std::ptr::null;
 use crate::acquire_options::{AcquireOptions, Kept};
 use crate::bytes::{data, raw};
 use crate::context::Context;
-use crate::error::{call, check, Error, Outcome, Result};
+use crate::error::{call, call_for_token, check, Error, Outcome, Result};
 use crate::future::Op;
 use crate::guard::Guard;
 use crate::{Lock, Request};
@@ -30,9 +30,9 @@ impl Context {
     ///
     /// # Errors
     /// Those of [`Context::acquire_with`].
+    #[inline]
     pub fn acquire(&self, key: impl AsRef<[u8]>) -> Result<Guard<'_>> {
-        let (lock, outcome) = self.acquire_plain(key.as_ref(), sys::liblock_acquire)?;
-        Ok(Guard::borrowed(self, lock, outcome))
+        self.acquire_plain(key.as_ref(), sys::liblock_acquire)
     }
 
     /// Acquires one key, waiting as the options say.
@@ -42,16 +42,16 @@ impl Context {
     /// `WouldDeadlock`; over a quorum also `NoQuorum`, `Quarantined`, `NodesMismatch`, `InDoubt`.
     pub fn acquire_with(&self, key: impl AsRef<[u8]>, options: &AcquireOptions) -> Result<Guard<'_>> {
         let (lock, outcome) = self.acquire_lock(Target::Key(key.as_ref()), Some(options))?;
-        Ok(Guard::borrowed(self, lock, outcome))
+        Ok(Guard::borrowed(self, lock, outcome.token))
     }
 
     /// One attempt at one key: never waits for a holder.
     ///
     /// # Errors
     /// `Busy`, and those of [`Context::acquire_with`].
+    #[inline]
     pub fn try_acquire(&self, key: impl AsRef<[u8]>) -> Result<Guard<'_>> {
-        let (lock, outcome) = self.acquire_plain(key.as_ref(), sys::liblock_try_acquire)?;
-        Ok(Guard::borrowed(self, lock, outcome))
+        self.acquire_plain(key.as_ref(), sys::liblock_try_acquire)
     }
 
     /// One attempt with options, whose `wait_ms` and `retries` count as 0.
@@ -60,7 +60,7 @@ impl Context {
     /// As [`Context::try_acquire`].
     pub fn try_acquire_with(&self, key: impl AsRef<[u8]>, options: &AcquireOptions) -> Result<Guard<'_>> {
         let (lock, outcome) = self.try_acquire_lock(key.as_ref(), Some(options))?;
-        Ok(Guard::borrowed(self, lock, outcome))
+        Ok(Guard::borrowed(self, lock, outcome.token))
     }
 
     /// Acquires 1 to 1,024 keys as one lock, all or nothing, with one guard and one token.
@@ -70,7 +70,7 @@ impl Context {
     pub fn acquire_many<K: AsRef<[u8]>>(&self, keys: &[K], options: &AcquireOptions) -> Result<Guard<'_>> {
         let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
         let (lock, outcome) = self.acquire_lock(Target::Keys(&keys), Some(options))?;
-        Ok(Guard::borrowed(self, lock, outcome))
+        Ok(Guard::borrowed(self, lock, outcome.token))
     }
 
     /// Excludes every other lock of the context's table; see `liblock_acquire_global` for what it means to hold a key
@@ -80,7 +80,7 @@ impl Context {
     /// `Unsupported` on servers, and those of [`Context::acquire_with`].
     pub fn acquire_global(&self, options: &AcquireOptions) -> Result<Guard<'_>> {
         let (lock, outcome) = self.acquire_lock(Target::Global, Some(options))?;
-        Ok(Guard::borrowed(self, lock, outcome))
+        Ok(Guard::borrowed(self, lock, outcome.token))
     }
 
     /// A future of [`Context::acquire`].
@@ -239,14 +239,17 @@ impl Context {
         let (lock, outcome) = self.granted(Some(options), |raw_options, lock, result| unsafe {
             sys::liblock_adopt(self.raw(), data(exported), exported.len(), raw_options, lock, result)
         })?;
-        Ok(Guard::borrowed(self, lock, outcome))
+        Ok(Guard::borrowed(self, lock, outcome.token))
     }
 
     /// The shortest way: no options, nothing registered.
-    fn acquire_plain(&self, key: &[u8], acquire: AcquireFn) -> Answer {
+    #[inline(always)]
+    fn acquire_plain(&self, key: &[u8], acquire: AcquireFn) -> Result<Guard<'_>> {
         let mut lock = UNWRITTEN;
-        let outcome = call(|result| unsafe { acquire(self.raw(), data(key), key.len(), null(), &mut lock, result) });
-        answer(lock, outcome)
+        let (bytes, size) = (data(key), key.len());
+        let token = call_for_token(|result| unsafe { acquire(self.raw(), bytes, size, null(), &mut lock, result) });
+        let (lock, token) = answer(lock, token)?;
+        Ok(Guard::borrowed(self, lock, token))
     }
 
     fn granted(
@@ -271,7 +274,8 @@ impl Context {
 const UNWRITTEN: u64 = 0x5a5a_5a5a_5a5a_5a5a;
 
 /// A grant has a handle, a failure has none; a library that says otherwise has broken its contract.
-fn answer(lock: u64, outcome: Result<Outcome>) -> Answer {
+#[inline]
+fn answer<T>(lock: u64, outcome: Result<T>) -> Result<(Lock, T)> {
     let has_lock = lock != 0 && lock != UNWRITTEN;
     match outcome {
         Ok(outcome) if has_lock => Ok((Lock(lock), outcome)),

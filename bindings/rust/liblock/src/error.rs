@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::mem::MaybeUninit;
+use std::ptr::{addr_of, addr_of_mut};
 
 use crate::info::Info;
 use crate::status::Status;
@@ -52,6 +53,7 @@ impl Error {
         self.info.as_ref()
     }
 
+    #[cold]
     pub(crate) fn of(status: Status) -> Self {
         Error { status, message: status.text().to_string(), outcome: None, info: None }
     }
@@ -141,63 +143,88 @@ impl Outcome {
         self.flags & flag as u32 != 0
     }
 
-    fn read(result: &sys::liblock_result) -> Outcome {
+    /// By pointer, as what follows a message's NUL was never written.
+    #[inline]
+    unsafe fn read(result: *const sys::liblock_result) -> Outcome {
         Outcome {
-            status: Status::from_raw(result.status),
-            attempts: result.attempts,
-            token: result.token,
-            waited_ms: result.waited_ms,
-            remaining_ms: result.remaining_ms,
-            queue_position: result.queue_position,
-            queue_length: result.queue_length,
-            hold_count: result.hold_count,
-            flags: result.flags,
-            votes: result.votes,
-            nodes: result.nodes,
-            replicas: result.replicas,
-            message: message_of(result),
+            status: Status::from_raw((*result).status),
+            attempts: (*result).attempts,
+            token: (*result).token,
+            waited_ms: (*result).waited_ms,
+            remaining_ms: (*result).remaining_ms,
+            queue_position: (*result).queue_position,
+            queue_length: (*result).queue_length,
+            hold_count: (*result).hold_count,
+            flags: (*result).flags,
+            votes: (*result).votes,
+            nodes: (*result).nodes,
+            replicas: (*result).replicas,
+            message: message_of(addr_of!((*result).message).cast()),
         }
     }
 }
 
-fn message_of(result: &sys::liblock_result) -> Option<String> {
-    if result.message[0] == 0 {
+#[inline]
+unsafe fn message_of(message: *const u8) -> Option<String> {
+    if *message == 0 {
         return None;
     }
-    let bytes: Vec<u8> = result.message.iter().take_while(|c| **c != 0).map(|c| *c as u8).collect();
+    let bytes: Vec<u8> = (0..MESSAGE_MAX).map(|at| *message.add(at)).take_while(|byte| *byte != 0).collect();
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Makes a call with a result. The library fills a result in wholly; builds with debug assertions hand in rubbish, so
+/// The size of a result's message, its NUL included.
+const MESSAGE_MAX: usize = 256;
+
+/// A result that is ready for a call. The library fills it in wholly; builds with debug assertions hand in rubbish, so
 /// that a field it forgot would show.
-pub(crate) fn call(make: impl FnOnce(*mut sys::liblock_result) -> sys::liblock_status) -> Result<Outcome> {
+#[inline]
+fn prepared() -> MaybeUninit<sys::liblock_result> {
     let mut storage = MaybeUninit::<sys::liblock_result>::uninit();
     let result = storage.as_mut_ptr();
     unsafe {
         if cfg!(debug_assertions) {
             std::ptr::write_bytes(result, 0x5a, 1);
-        } else {
-            std::ptr::write_bytes(result, 0, 1);
         }
-        (*result).struct_size = std::mem::size_of::<sys::liblock_result>();
+        addr_of_mut!((*result).struct_size).write(std::mem::size_of::<sys::liblock_result>());
     }
+    storage
+}
+
+/// Makes a call with a result.
+#[inline]
+pub(crate) fn call(make: impl FnOnce(*mut sys::liblock_result) -> sys::liblock_status) -> Result<Outcome> {
+    let mut storage = prepared();
+    let result = storage.as_mut_ptr();
     let status = make(result);
-    let result = unsafe { storage.assume_init_ref() };
-    let outcome = Outcome::read(result);
     if status == sys::LIBLOCK_OK {
-        return Ok(outcome);
+        return Ok(unsafe { Outcome::read(result) });
     }
-    Err(failed(status, outcome, unsafe { Info::take(result.info) }))
+    Err(unsafe { failed(status, result) })
+}
+
+/// Makes a call of whose success the fencing token alone is wanted.
+#[inline]
+pub(crate) fn call_for_token(make: impl FnOnce(*mut sys::liblock_result) -> sys::liblock_status) -> Result<u64> {
+    let mut storage = prepared();
+    let result = storage.as_mut_ptr();
+    let status = make(result);
+    if status == sys::LIBLOCK_OK {
+        return Ok(unsafe { (*result).token });
+    }
+    Err(unsafe { failed(status, result) })
 }
 
 #[cold]
-fn failed(status: sys::liblock_status, outcome: Outcome, info: Option<Info>) -> Error {
+unsafe fn failed(status: sys::liblock_status, result: *const sys::liblock_result) -> Error {
+    let (outcome, info) = (Outcome::read(result), Info::take((*result).info));
     let status = Status::from_raw(status);
     let message = outcome.message.clone().unwrap_or_else(|| status.text().to_string());
     Error { status, message, outcome: Some(Box::new(outcome)), info }
 }
 
 /// A bare status as a `Result`.
+#[inline]
 pub(crate) fn check(status: sys::liblock_status) -> Result<()> {
     if status == sys::LIBLOCK_OK {
         return Ok(());

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::context::{Context, Inner};
-use crate::error::{Outcome, Result};
+use crate::error::{call_for_token, check, Error, Outcome, Result};
 use crate::future::Op;
 use crate::handle::Extend;
 use crate::status::Status;
@@ -58,8 +58,9 @@ impl fmt::Debug for Guard<'_> {
 }
 
 impl<'c> Guard<'c> {
-    pub(crate) fn borrowed(context: &'c Context, lock: Lock, outcome: Outcome) -> Guard<'c> {
-        Guard { holder: Holder::Borrowed(context), lock, token: outcome.token, is_over: false }
+    #[inline]
+    pub(crate) fn borrowed(context: &'c Context, lock: Lock, token: u64) -> Guard<'c> {
+        Guard { holder: Holder::Borrowed(context), lock, token, is_over: false }
     }
 
     pub(crate) fn owned(context: Context, lock: Lock, token: u64) -> Guard<'static> {
@@ -99,9 +100,21 @@ impl<'c> Guard<'c> {
     /// # Errors
     /// `Lost`: the lease had ended or the lock was taken away before: what was done under it was not protected.
     /// `NotHeld`: released before by other means. `InDoubt`, `Partial`: no answer, the library goes on.
-    pub fn release(mut self) -> Result<Outcome> {
-        self.is_over = true;
-        self.context().release(self.lock)
+    /// `WouldDeadlock`: in a callback, on a server; the lock is given back in the background then.
+    #[inline]
+    pub fn release(mut self) -> Result<()> {
+        let context = self.context();
+        let raw = context.raw();
+        // What a local release tells besides its status is nothing that a guard asks for.
+        let released = if context.inner.is_local {
+            check(unsafe { sys::liblock_release(raw, self.lock.0, std::ptr::null_mut()) })
+        } else {
+            call_for_token(|result| unsafe { sys::liblock_release(raw, self.lock.0, result) }).map(drop)
+        };
+        let status = released.as_ref().map_or_else(Error::status, |_| Status::Ok);
+        context.inner.released(self.lock.0, status);
+        self.is_over = status != Status::WouldDeadlock;
+        released
     }
 
     /// [`Guard::release`] without a waiting thread. Dropping the future changes nothing: the release goes on.

@@ -68,18 +68,14 @@ impl Context {
         Ok(Guard::owned(self.clone(), lock, token))
     }
 
-    /// Gives a lock back; see [`Guard::release`].
+    /// Gives a lock back; see [`Guard::release`]. Tells the outcome, too.
     ///
     /// # Errors
     /// As [`Guard::release`]; `InvalidHandle`.
     pub fn release(&self, lock: Lock) -> Result<Outcome> {
         let released = call(|result| unsafe { sys::liblock_release(self.raw(), lock.0, result) });
         let status = released.as_ref().map_or_else(Error::status, |_| Status::Ok);
-        if status == Status::Lost {
-            self.inner.forget(lock.0, Status::Lost);
-        } else if status != Status::WouldDeadlock {
-            self.inner.forget(lock.0, Status::NotHeld);
-        }
+        self.inner.released(lock.0, status);
         released
     }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::os::raw::c_void;
 use std::ptr::NonNull;
+use std::sync::Mutex;
 
 use crate::acquire_options::Order;
 use crate::bytes::{borrowed, slice, text};
@@ -14,10 +15,13 @@ use liblock_sys as sys;
 /// clock; 0 = not known.
 pub struct Info {
     raw: NonNull<sys::liblock_info>,
+    /// The library wants one thread at a time in its getters; what they point at lives as long as the info.
+    turn: Mutex<()>,
 }
 
-// Belongs to one thread at a time: it may be sent, and is not shared.
+// Whoever shares an info asks it in turn.
 unsafe impl Send for Info {}
+unsafe impl Sync for Info {}
 
 /// One who waits for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +47,7 @@ type WaiterBytes = unsafe extern "C" fn(*const sys::liblock_info, usize, *mut us
 impl Info {
     /// Takes over an info that the library has given away.
     pub(crate) unsafe fn take(raw: *mut sys::liblock_info) -> Option<Info> {
-        NonNull::new(raw).map(|raw| Info { raw })
+        NonNull::new(raw).map(|raw| Info { raw, turn: Mutex::new(()) })
     }
 
     /// An info that stays the library's.
@@ -51,13 +55,14 @@ impl Info {
         ManuallyDrop::new(Info::take(raw as *mut _))
     }
 
-    fn raw(&self) -> *const sys::liblock_info {
-        self.raw.as_ptr()
+    fn ask<T>(&self, get: impl FnOnce(*const sys::liblock_info) -> T) -> T {
+        let _turn = self.turn.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        get(self.raw.as_ptr())
     }
 
     fn bytes(&self, get: Bytes) -> Option<&[u8]> {
         let mut size = 0;
-        let data = unsafe { get(self.raw(), &mut size) };
+        let data = self.ask(|info| unsafe { get(info, &mut size) });
         (!data.is_null()).then(|| unsafe { slice(data, size) })
     }
 
@@ -67,7 +72,7 @@ impl Info {
 
     fn waiter_name(&self, index: usize, get: WaiterBytes) -> Option<String> {
         let mut size = 0;
-        let data = unsafe { get(self.raw(), index, &mut size) };
+        let data = self.ask(|info| unsafe { get(info, index, &mut size) });
         (!data.is_null()).then(|| text(unsafe { slice(data, size) }))
     }
 
@@ -78,12 +83,12 @@ impl Info {
 
     /// Is it the global lock?
     pub fn is_global(&self) -> bool {
-        unsafe { sys::liblock_info_is_global(self.raw()) == 1 }
+        self.ask(|info| unsafe { sys::liblock_info_is_global(info) == 1 })
     }
 
     /// Does somebody hold the key?
     pub fn is_held(&self) -> bool {
-        unsafe { sys::liblock_info_is_held(self.raw()) == 1 }
+        self.ask(|info| unsafe { sys::liblock_info_is_held(info) == 1 })
     }
 
     /// Identity of the owner who holds it.
@@ -103,32 +108,32 @@ impl Info {
 
     /// Fencing token of the grant; 0 = not held.
     pub fn token(&self) -> u64 {
-        unsafe { sys::liblock_info_token(self.raw()) }
+        self.ask(|info| unsafe { sys::liblock_info_token(info) })
     }
 
     /// When the hold began; not known of the plainest local locks, whose acquire asks no clock.
     pub fn since_us(&self) -> i64 {
-        unsafe { sys::liblock_info_since_us(self.raw()) }
+        self.ask(|info| unsafe { sys::liblock_info_since_us(info) })
     }
 
     /// The lease that it was granted with; -1 = no expiry, 0 = not known.
     pub fn initial_ttl_ms(&self) -> i64 {
-        unsafe { sys::liblock_info_initial_ttl_ms(self.raw()) }
+        self.ask(|info| unsafe { sys::liblock_info_initial_ttl_ms(info) })
     }
 
     /// What is left of the lease; -1 = no expiry.
     pub fn remaining_ms(&self) -> i64 {
-        unsafe { sys::liblock_info_remaining_ms(self.raw()) }
+        self.ask(|info| unsafe { sys::liblock_info_remaining_ms(info) })
     }
 
     /// Handles that share the hold; on servers known of own locks only.
     pub fn hold_count(&self) -> u32 {
-        unsafe { sys::liblock_info_hold_count(self.raw()) }
+        self.ask(|info| unsafe { sys::liblock_info_hold_count(info) })
     }
 
     /// Is the instance that holds it gone?
     pub fn is_zombie(&self) -> bool {
-        unsafe { sys::liblock_info_is_zombie(self.raw()) == 1 }
+        self.ask(|info| unsafe { sys::liblock_info_is_zombie(info) == 1 })
     }
 
     /// What the lock carries; empty where it carries nothing.
@@ -138,11 +143,11 @@ impl Info {
 
     /// Names and values that the lock carries.
     pub fn metadata(&self) -> Vec<(&[u8], &[u8])> {
-        let count = unsafe { sys::liblock_info_metadata_count(self.raw()) };
+        let count = self.ask(|info| unsafe { sys::liblock_info_metadata_count(info) });
         let entry = |index| {
             let none = sys::liblock_bytes { data: std::ptr::null(), size: 0 };
             let mut pair = sys::liblock_metadata { name: none, value: none };
-            let status = unsafe { sys::liblock_info_metadata_at(self.raw(), index, &mut pair) };
+            let status = self.ask(|info| unsafe { sys::liblock_info_metadata_at(info, index, &mut pair) });
             let told = status == sys::LIBLOCK_OK;
             told.then(|| unsafe { (borrowed(&pair.name), borrowed(&pair.value)) })
         };
@@ -151,7 +156,7 @@ impl Info {
 
     /// How many wait.
     pub fn waiter_count(&self) -> usize {
-        unsafe { sys::liblock_info_waiter_count(self.raw()) }
+        self.ask(|info| unsafe { sys::liblock_info_waiter_count(info) })
     }
 
     /// One who waits, by its place: 0 is served next. `None` where nothing is known of that place.
@@ -162,16 +167,16 @@ impl Info {
         Some(Waiter {
             owner: self.waiter_name(index, sys::liblock_info_waiter_owner),
             instance: self.waiter_name(index, sys::liblock_info_waiter_instance),
-            since_us: unsafe { sys::liblock_info_waiter_since_us(self.raw(), index) },
-            waited_ms: unsafe { sys::liblock_info_waiter_waited_ms(self.raw(), index) },
-            order: match unsafe { sys::liblock_info_waiter_order(self.raw(), index) } {
+            since_us: self.ask(|info| unsafe { sys::liblock_info_waiter_since_us(info, index) }),
+            waited_ms: self.ask(|info| unsafe { sys::liblock_info_waiter_waited_ms(info, index) }),
+            order: match self.ask(|info| unsafe { sys::liblock_info_waiter_order(info, index) }) {
                 sys::LIBLOCK_ORDER_FIFO => Order::Fifo,
                 sys::LIBLOCK_ORDER_LIFO => Order::Lifo,
                 sys::LIBLOCK_ORDER_PRIORITY => Order::Priority,
                 sys::LIBLOCK_ORDER_ANY => Order::Any,
                 other => Order::Raw(other),
             },
-            priority: unsafe { sys::liblock_info_waiter_priority(self.raw(), index) },
+            priority: self.ask(|info| unsafe { sys::liblock_info_waiter_priority(info, index) }),
         })
     }
 

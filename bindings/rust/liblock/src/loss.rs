@@ -125,7 +125,18 @@ impl Inner {
         losses.get(&lock).map(|watched| watched.slot.clone())
     }
 
+    /// What a release answered says how the lock ended for whoever waits for its loss.
+    #[inline]
+    pub(crate) fn released(&self, lock: u64, status: Status) {
+        match status {
+            Status::Lost => self.forget(lock, Status::Lost),
+            Status::WouldDeadlock => {}
+            _ => self.forget(lock, Status::NotHeld),
+        }
+    }
+
     /// Locks that nobody watches, which are most, cost one load.
+    #[inline]
     pub(crate) fn forget(&self, lock: u64, status: Status) {
         if self.loss_count.load(std::sync::atomic::Ordering::Acquire) == 0 {
             return;

@@ -24,7 +24,8 @@ fn contexts_owners_and_options_are_shared_by_threads_and_guards_and_futures_are_
     is_send_and_sync::<liblock::Completions>();
     is_send::<Guard<'static>>();
     is_send::<liblock::Op<Guard<'static>>>();
-    is_send::<liblock::Info>();
+    is_send_and_sync::<liblock::Info>();
+    is_send_and_sync::<liblock::Error>();
     is_send::<liblock::Cursor>();
     is_send_and_sync::<liblock::Status>();
 }
@@ -88,7 +89,7 @@ fn a_guard_that_owns_its_context_outlives_the_callers() {
     let guard = open().acquire("key").unwrap().into_owned();
     let handle = std::thread::spawn(move || {
         assert!(guard.is_held());
-        guard.release().unwrap().hold_count
+        guard.release().unwrap();
     });
     handle.join().unwrap();
 }

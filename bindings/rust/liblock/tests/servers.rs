@@ -97,6 +97,23 @@ fn lost_is_told_by_the_server_without_a_thread() {
 
 #[test]
 #[ignore = "needs LIBLOCK_TEST_URL"]
+fn a_guard_that_is_released_in_a_closure_goes_back_in_the_background() {
+    let context = open("closure");
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let sender = std::sync::Mutex::new(sender);
+    let slot = std::sync::Mutex::new(Some(context.acquire("inner").unwrap().into_owned()));
+    let options = AcquireOptions::new().on_lost(move |_| {
+        let guard = slot.lock().unwrap().take().expect("called once");
+        sender.lock().unwrap().send(guard.release().unwrap_err().status()).unwrap();
+    });
+    let _outer = context.acquire_with("outer", &options).unwrap();
+    context.force_release("outer", false).unwrap();
+    assert_eq!(receiver.recv_timeout(support::LIMIT).unwrap(), Status::WouldDeadlock);
+    context.acquire_with("inner", &AcquireOptions::new().wait_ms(10_000)).unwrap().release().unwrap();
+}
+
+#[test]
+#[ignore = "needs LIBLOCK_TEST_URL"]
 fn waits_for_keys_end_with_what_others_do() {
     let (context, other) = (open("waits"), open("waits"));
     let held = context.wait_held_async("key", 10_000);
