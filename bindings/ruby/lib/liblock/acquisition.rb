@@ -63,12 +63,13 @@ module Liblock
     def run_blocking(once: false)
       native, options, list = @context.pointer, @fields&.struct, @many && KeyList.new(@keys)
       told = [options, @slot.lock, @slot.result]
-      if @many then Native.acquire_many(native, list.pointer, list.count, *told)
-      elsif @keys.nil? then Native.acquire_global(native, *told)
-      elsif once then Native.try_acquire(native, @keys.first, @keys.first.bytesize, *told)
-      else Native.acquire(native, @keys.first, @keys.first.bytesize, *told)
-      end
-      @result = Result.read(@slot.result)
+      status =
+        if @many then Native.acquire_many(native, list.pointer, list.count, *told)
+        elsif @keys.nil? then Native.acquire_global(native, *told)
+        elsif once then Native.try_acquire(native, @keys.first, @keys.first.bytesize, *told)
+        else Native.acquire(native, @keys.first, @keys.first.bytesize, *told)
+        end
+      @result = @context.told(status, @slot.result)
     end
 
     def run_adopt(exported)
@@ -133,11 +134,18 @@ module Liblock
       fields.struct[:wait_ms] = 0 if @brief
       if options[:completions]
         fields.struct[:completions] = options[:completions].pointer
+        set_notice(fields) if @on_lost
       elsif @on_lost
         @losses = @context.losses
         fields.struct[:completions] = @losses.queue.pointer
       end
       fields
+    end
+
+    # A queue of the caller's own tells him of the loss; a block beside it is called by the library.
+    def set_notice(fields)
+      notice = LossNotice.new(@on_lost)
+      fields.struct[:on_lost], fields.struct[:on_lost_user_data] = Callbacks.function(:ended), Callbacks.remember(notice)
     end
 
     RUBY_ONLY = %i[owner on_lost on_queued backoff_callback completions].freeze
@@ -153,13 +161,18 @@ module Liblock
 
     # A local table answers without waiting; whoever may wait and found the key busy goes on as a request.
     def at_once?
-      return false unless @context.local? && (one_attempt? || !@context.listening? && !@fields&.struct&.[](:busy_info)&.positive?)
+      return false unless @context.local? && (one_attempt? || !told_of?)
 
       status = call_briefly
       return false if status == STATUSES[:busy] && !one_attempt?
 
       @result = Result.read(@slot.result)
       true
+    end
+
+    # Then an acquire is one call, and not a try and a request.
+    def told_of?
+      @context.listening? || (@fields && @fields.struct[:busy_info].positive?)
     end
 
     def one_attempt?

@@ -73,4 +73,16 @@ module Liblock
       @block.call
     end
   end
+
+  # @api private
+  class LossNotice
+    def initialize(block)
+      @block = block
+    end
+
+    def on_ended(completion)
+      Callbacks.forget(self)
+      @block.call(Completion.read(Native::Completion.new(completion)))
+    end
+  end
 end

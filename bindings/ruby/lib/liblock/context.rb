@@ -65,14 +65,15 @@ module Liblock
       after_close
     end
 
-    # The same without waiting for it: the block, if given, is called on a Ruby thread once everything has ended.
+    # The same without waiting for it: the block, if given, is called with its {Completion} on a Ruby thread once
+    # everything has ended.
     # @return [void]
     def close_async(&block)
       check_fork
-      begin_close do
+      begin_close do |completion|
         Worker.start("close") do
           after_close
-          block&.call
+          block&.call(completion)
         end
       end
     end
@@ -145,9 +146,8 @@ module Liblock
     def ask(also: nil)
       check_fork
       result = offload do
-        told = result_memory
-        yield pointer, told
-        Result.read(told)
+        memory = result_memory
+        told(yield(pointer, memory), memory)
       end
       raise Error.of(result) unless result.ok? || also&.include?(result.status)
 
@@ -157,6 +157,18 @@ module Liblock
     # @api private
     def result_memory
       Native::Result.blank.to_ptr
+    end
+
+    # What a call told that returned this status.
+    # @api private
+    def told(_status, memory)
+      Result.read(memory)
+    end
+
+    # Closes the owners of threads, fibers and Ractors that are over, which otherwise is done in a moment.
+    # @api private
+    def close_owners_of_the_dead
+      @owners.close_dead
     end
 
     # A Fiber scheduler cannot wait for a native call, but for a thread.
@@ -261,9 +273,9 @@ module Liblock
         @block = block
       end
 
-      def on_ended(_completion)
+      def on_ended(completion)
         Callbacks.forget(self)
-        @block.call
+        @block.call(Completion.read(Native::Completion.new(completion)))
       end
     end
 
@@ -284,9 +296,8 @@ module Liblock
         fields.struct[:on_open] = Callbacks.function(:opened)
         fields.struct[:on_open_user_data] = Callbacks.remember(on_open)
       end
-      out, told = FFI::MemoryPointer.new(:pointer), result_memory
-      Native.open(url, fields.struct, out, told)
-      @result = Result.read(told)
+      out, memory = FFI::MemoryPointer.new(:pointer), result_memory
+      @result = told(Native.open(url, fields.struct, out, memory), memory)
       raise Error.of(@result) unless @result.ok?
 
       @handle = Handle.new(out.read_pointer)

@@ -80,6 +80,14 @@ module Liblock
       end
     end
 
+    def close_dead
+      over = locked { @living.keys.reject { |being| alive?(being) }.map { |being| @living.delete(being) } }
+      over.each do |owner|
+        owner.close
+        owner.free
+      end
+    end
+
     private
 
     def named(name)
@@ -104,11 +112,7 @@ module Liblock
         sleep LOOK_S
         break if @context.closed?
 
-        over = locked { @living.keys.reject { |being| alive?(being) }.map { |being| @living.delete(being) } }
-        over.each do |owner|
-          owner.close
-          owner.free
-        end
+        close_dead
         locked { @living.empty? and @warden = nil } and break
       end
     rescue Error

@@ -12,7 +12,7 @@ module Liblock
     # @return [Integer] the request
     # @raise [Limit] no place in the queue
     def submit(key, completions:, user_data: 0, **options)
-      acquisition = acquisition_of(key, options)
+      acquisition = acquisition_of(key, options.merge(completions: completions))
       check_fork
       request = acquisition.run_async(completions, user_data)
       raise Error.of(acquisition.result) if request.zero?
