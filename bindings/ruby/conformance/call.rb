@@ -50,6 +50,13 @@ module Conformance
       @slot.context
     end
 
+    # The lock that the step names, in the context that the step names.
+    def lock
+      return @hold.lock if @hold.lock.context.equal?(context)
+
+      Liblock::Lock.new(context, @hold.lock.handle, @hold.keys, @hold.lock.result)
+    end
+
     # ------------------------------------------------------------------------------------------------ telling
 
     def tell(told)

@@ -29,7 +29,7 @@ module Conformance
   end
 
   verb("cancel", "request", "", "status") { |call| call.status { call.context.cancel(call.hold.request) } }
-  verb("release", "lock", "", RESULT) { |call| call.result { call.hold.lock.release } }
+  verb("release", "lock", "", RESULT) { |call| call.result { call.lock.release } }
 
   verb("release_keys", "owner keys", "", RESULT) do |call|
     call.result { call.context.owner_of(call.owner).release_keys(call.keys) }
@@ -37,23 +37,23 @@ module Conformance
 
   verb("extend", "lock ttl_ms", "add", RESULT) do |call|
     ttl = { -1 => :auto, -2 => :none }.fetch(call.ms) { Rational(call.ms, 1000) }
-    call.result { call.hold.lock.extend(ttl, add: call.step["add"] == true) }
+    call.result { call.lock.extend(ttl, add: call.step["add"] == true) }
   end
 
-  verb("update", "lock value", "", RESULT) { |call| call.result { call.hold.lock.update(call.value) } }
-  verb("is_held", "lock", "", "status") { |call| call.tell("status" => call.hold.lock.status.to_s.upcase) }
+  verb("update", "lock value", "", RESULT) { |call| call.result { call.lock.update(call.value) } }
+  verb("is_held", "lock", "", "status") { |call| call.tell("status" => call.lock.status.to_s.upcase) }
 
   { "remaining" => "remaining_ms", "token" => "token", "hold_count" => "hold_count" }.each do |name, told|
     verb(name, "lock", "", "status #{told}") do |call|
-      value = call.status { call.hold.lock.public_send(told) }
+      value = call.status { call.lock.public_send(told) }
       call.tell(told => value) if value
     end
   end
 
-  verb("verify", "lock", "", RESULT) { |call| call.result { call.hold.lock.verify } }
+  verb("verify", "lock", "", RESULT) { |call| call.result { call.lock.verify } }
 
   verb("wait_lost", "lock", "wait_ms", RESULT) do |call|
-    handle = call.hold.lock.handle
+    handle = call.lock.handle
     call.result { call.context.ask { |native, told| Liblock::Native.wait_lost(native, handle, call.ms, told) } }
   end
 end
