@@ -59,6 +59,11 @@ module Liblock
     Native.version_number
   end
 
+  # @return [String] "TIMEOUT" for :timeout, as the C header has it
+  def self.status_name(status)
+    Native.status_name(STATUSES.fetch(status))
+  end
+
   # @return [String] one line of English for a status
   def self.status_text(status)
     Native.status_text(STATUSES.fetch(status))

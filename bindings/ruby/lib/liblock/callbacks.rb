@@ -5,8 +5,10 @@
 #
 # Invariants: there is one native function of each kind in a process, never collected, so that one called late finds
 # code. What it belongs to is looked up by a number; one that is not found is passed over. Native threads reach Ruby
-# through ffi's dispatcher, which starts again in a child process; no exception passes into C.
+# through ffi's dispatcher, which dies in a fork and starts again with the first function that a child makes: so each
+# process makes its own. No exception passes into C.
 require_relative "native/functions"
+require_relative "fork_guard"
 
 module Liblock
   # @api private
@@ -35,7 +37,8 @@ module Liblock
 
     # The native function that calls the method of this name of the object behind user_data, the last argument.
     def function(kind)
-      @functions[kind] || @mutex.synchronize { @functions[kind] ||= build(kind) }
+      kind_here = [kind, ForkGuard.generation]
+      @functions[kind_here] || @mutex.synchronize { @functions[kind_here] ||= build(kind) }
     end
 
     def build(kind)

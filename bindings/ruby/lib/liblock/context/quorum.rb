@@ -17,9 +17,10 @@ module Liblock
     # @return [Result] its message names new nodes that do not answer
     def set_nodes(servers, observers: [], votes: 0)
       votes = Numbers::VOTES_ALL if votes == :all
-      nodes, others = texts(servers), texts(servers && observers)
+      nodes, others = texts(servers), texts(observers.empty? ? nil : observers)
       ask do |native, told|
-        Native.quorum_set_nodes(native, nodes.first, servers.to_a.size, others.first, servers ? observers.size : 0, votes, told)
+        Native.quorum_set_nodes(native, nodes.first, servers.to_a.size, others.first, others.last.to_a.size,
+                                votes, told)
       end
     end
 

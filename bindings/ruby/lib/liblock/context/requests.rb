@@ -94,10 +94,10 @@ module Liblock
 
     def submit_set_nodes(servers, completions:, observers: [], votes: 0, user_data: 0)
       votes = Numbers::VOTES_ALL if votes == :all
-      nodes, others = texts(servers), texts(servers && observers)
+      nodes, others = texts(servers), texts(observers.empty? ? nil : observers)
       submitted(completions, user_data) do |native, *rest|
         Native.quorum_set_nodes_async(native, nodes.first, servers.to_a.size, others.first,
-                                      servers ? observers.size : 0, votes, *rest)
+                                      others.last.to_a.size, votes, *rest)
       end
     end
 
