@@ -4,6 +4,8 @@
 # names them (LIBLOCK_TEST_REDIS, LIBLOCK_TEST_QUORUM). Nothing is skipped: without a server its files are not loaded.
 require "minitest"
 require "timeout"
+require "tmpdir"
+require "rbconfig"
 require "liblock"
 
 module Helper

@@ -131,7 +131,6 @@ module Liblock
       @owner = @context.owner_of(options[:owner])
       fields.struct[:owner] = @owner.pointer if @owner
       set_backoff(fields, options[:backoff_callback])
-      fields.struct[:wait_ms] = 0 if @brief
       if options[:completions]
         fields.struct[:completions] = options[:completions].pointer
         set_notice(fields) if @on_lost
@@ -207,6 +206,7 @@ module Liblock
     # True when there is a request whose end will come.
     def submit
       options = (@fields ||= Options.acquire({})).struct
+      options[:wait_ms] = 0 if @brief
       callback, user_data = destination(options)
       @slot.memory.put_uint64(Slot::LOCK, 0)
       @sent = true
