@@ -40,13 +40,16 @@ class QuorumTest < Minitest::Test
     assert_equal :nodes_mismatch, queue.next(wait: LIMIT_S).status
   end
 
-  def test_a_change_to_nodes_that_are_none_is_refused_before_anything_changes
-    assert_raises(Liblock::Error) { context.set_nodes(["redis://127.0.0.1:1"]) }
-    queue = context.completions
-    assert_raises(Liblock::Error) do
-      context.submit_set_nodes([], completions: queue)
-      raise Liblock::Error.of(queue.next(wait: LIMIT_S).to_result)
+  def test_a_change_to_no_nodes_at_all_or_to_nonsense_is_refused_before_anything_changes
+    [[], ["nonsense://"]].each do |servers|
+      assert_raises(Liblock::InvalidArgument, Liblock::Unsupported) { context.set_nodes(servers) }
+      queue = context.completions
+      assert_raises(Liblock::InvalidArgument, Liblock::Unsupported) do
+        context.submit_set_nodes(servers, completions: queue)
+        raise Liblock::Error.of(queue.next(wait: LIMIT_S).to_result)
+      end
     end
+    context.ping
     assert_equal 5, context.quorum_status.nodes
   end
 
