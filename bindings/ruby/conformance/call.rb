@@ -143,7 +143,8 @@ module Conformance
       @keys = (@step.key?("key") ? [@step["key"]] : @step["keys"].to_a).map { |key| Conformance.bytes(key) }
       bytes = @step["value"] || @step["prefix"]
       @value = bytes && Conformance.bytes(bytes)
-      @ms = @step.key?("ttl_ms") ? Conformance.ttl(@step["ttl_ms"]) : @step["wait_ms"] || @step["ms"] || World::LIMIT_S * 1000
+      @ms = @step["wait_ms"] || @step["ms"] || World::LIMIT_S * 1000
+      @ms = Conformance.ttl(@step["ttl_ms"]) if @step.key?("ttl_ms")
     end
 
     def find_names

@@ -31,7 +31,9 @@ module Conformance
 
     def head(node, selftest)
       known = selftest ? SCENARIO + ["must_fail"] : SCENARIO
-      node.each_key { |field| Conformance.blame("unknown field \"#{field}\" of a scenario") unless known.include?(field) }
+      node.each_key do |field|
+        Conformance.blame("unknown field \"#{field}\" of a scenario") unless known.include?(field)
+      end
       name = node["name"]
       unless name.is_a?(String) && name.match?(/\A[a-z0-9_]+\z/)
         Conformance.blame("a scenario's name is made of a-z, 0-9 and _")
@@ -112,7 +114,9 @@ module Conformance
       when "order" then steps.sum { |step| grants_in_order(step) } >= 2
       when "lost" then steps.any? { |step| expects?(step, "LOST") }
       when "cancel" then steps.any? { |step| step["do"] == "cancel" }
-      else steps.any? { |step| %w[close close_async].include?(step["do"]) } && steps.any? { |step| expects?(step, "CLOSED") }
+      else
+        closes = steps.any? { |step| %w[close close_async].include?(step["do"]) }
+        closes && steps.any? { |step| expects?(step, "CLOSED") }
       end
     end
 

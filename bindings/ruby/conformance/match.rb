@@ -84,7 +84,8 @@ module Conformance
       return if got.key?(name) && fits?(world, name, expect, got[name])
 
       told = got.key?(name) ? Conformance.line(got[name]) : "nothing"
-      Conformance.blame("expected #{name} #{Conformance.line(expect)}, got #{told}; the call told #{Conformance.line(got)}")
+      Conformance.blame("expected #{name} #{Conformance.line(expect)}, got #{told}; " \
+                        "the call told #{Conformance.line(got)}")
     end
 
     def fits?(world, name, expect, got)

@@ -43,8 +43,9 @@ module Conformance
       return list(here) if @list
 
       failed = here.each_with_index.count { |scenario, index| !run_one(scenario, index + 1) }
-      puts "1..#{here.size}", "# #{here.size - failed} passed, #{failed} failed, on #{@kind}; #{elsewhere.size} hold on " \
-                              "other contexts only"
+      puts "1..#{here.size}"
+      puts "# #{here.size - failed} passed, #{failed} failed, on #{@kind}; " \
+           "#{elsewhere.size} hold on other contexts only"
       failed.positive? || here.empty? ? 1 : 0
     end
 
@@ -74,7 +75,8 @@ module Conformance
     end
 
     def cause(scenario, outcome)
-      at = outcome.step.zero? ? "before the first step" : "step #{outcome.step} of #{scenario.steps.size}: #{outcome.doing}"
+      at = "step #{outcome.step} of #{scenario.steps.size}: #{outcome.doing}"
+      at = "before the first step" if outcome.step.zero?
       "# #{scenario.file}: #{at}\n# #{outcome.fault.message.gsub("\n", "\n# ")}"
     end
 
@@ -92,7 +94,9 @@ module Conformance
 
     def census
       claims = @census.split.map { |claim| claim.match(/\A([a-z]+)=(\d+)\z/) }
-      counted = claims.take_while(&:itself).each_with_index.map { |claim, index| claim_met?(claim[1], claim[2].to_i, index + 1) }
+      counted = claims.take_while(&:itself).each_with_index.map do |claim, index|
+        claim_met?(claim[1], claim[2].to_i, index + 1)
+      end
       puts "1..#{counted.size}"
       puts "# not understood: #{@census}" unless claims.all?
       counted.all? && claims.all? && !counted.empty? ? 0 : 1

@@ -5,7 +5,8 @@ require_relative "call"
 require_relative "world"
 
 module Conformance
-  RESULT = %w[status token attempts waited_ms remaining_ms queue_position queue_length hold_count flags votes nodes].freeze
+  RESULT = %w[status token attempts waited_ms remaining_ms queue_position queue_length hold_count flags votes
+              nodes].freeze
   REPORT = (RESULT + %w[count queues cleared_keys dequeued]).freeze
   INFO = %w[status key held global zombie owner instance value token held_for_ms initial_ttl_ms remaining_ms hold_count
             metadata waiter_count queue].freeze

@@ -128,7 +128,8 @@ module Conformance
     end
 
     def request_ended(slot, entry)
-      hold = @holds.each_value.find { |one| one.context == slot && one.state == :pending && one.request == entry.request }
+      pending = @holds.each_value.select { |one| one.context == slot && one.state == :pending }
+      hold = pending.find { |one| one.request == entry.request }
       status = entry.status.to_s.upcase
       Conformance.blame("an end (#{status}) of no pending request, or a second one") unless hold
       hold.state = :ended

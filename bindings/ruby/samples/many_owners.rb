@@ -6,7 +6,9 @@ require "liblock"
 
 Liblock.open(ARGV[0] || "local:", deadlock_delay: 0) do |locks|
   locks.synchronize("sample:a", ttl: 10, owner: :thread) do
-    locks.synchronize("sample:a", ttl: 10, owner: :thread) { |lock| puts "this thread again: #{lock.hold_count} handles" }
+    locks.synchronize("sample:a", ttl: 10, owner: :thread) do |lock|
+      puts "this thread again: #{lock.hold_count} handles"
+    end
     puts "another thread: #{Thread.new { locks.try_lock("sample:a", owner: :thread) }.value.inspect}"
   end
 

@@ -90,7 +90,8 @@ class AdminTest < Minitest::Test
     context.close
     assert_equal %i[obtained extended hold_and_release], heard.map(&:kind) - [:owner_closed]
     first = heard.first
-    assert_equal ["a", ["a"], 17, lock.handle, :ok, 60_000], [first.key, first.keys, first.tag, first.lock, first.status, first.ttl_ms]
+    assert_equal ["a", ["a"], 17, lock.handle, :ok, 60_000],
+                 [first.key, first.keys, first.tag, first.lock, first.status, first.ttl_ms]
     assert_in_delta Time.now.to_f, first.at.to_f, 60
   end
 

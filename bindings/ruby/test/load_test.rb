@@ -11,7 +11,8 @@ class LoadTest < Minitest::Test
   FOLDER = File.expand_path("..", __dir__)
 
   def test_a_missing_library_says_what_was_looked_for_and_what_to_do
-    out, status = Open3.capture2e({ "LIBLOCK_LIBRARY" => "/nowhere/liblock.so.0" }, RbConfig.ruby, "-I#{FOLDER}/lib", "-rliblock", "-e", "1")
+    out, status = Open3.capture2e({ "LIBLOCK_LIBRARY" => "/nowhere/liblock.so.0" }, RbConfig.ruby, "-I#{FOLDER}/lib",
+                                  "-rliblock", "-e", "1")
     refute status.success?
     assert_includes out, "/nowhere/liblock.so.0"
     assert_includes out, "Install liblock, or name the file in LIBLOCK_LIBRARY"

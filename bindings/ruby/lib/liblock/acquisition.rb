@@ -104,7 +104,10 @@ module Liblock
       Thread.handle_interrupt(Object => :never) do
         cancel if pending?
         number = handle
-        @context.release_quietly(number) unless number.zero?
+        unless number.zero?
+          @context.release_quietly(number)
+          @losses&.forget(number)
+        end
         give_back_slot
       end
     end
@@ -144,7 +147,8 @@ module Liblock
     # A queue of the caller's own tells him of the loss; a block beside it is called by the library.
     def set_notice(fields)
       notice = LossNotice.new(@on_lost)
-      fields.struct[:on_lost], fields.struct[:on_lost_user_data] = Callbacks.function(:ended), Callbacks.remember(notice)
+      fields.struct[:on_lost] = Callbacks.function(:ended)
+      fields.struct[:on_lost_user_data] = Callbacks.remember(notice)
     end
 
     RUBY_ONLY = %i[owner on_lost on_queued backoff_callback completions].freeze

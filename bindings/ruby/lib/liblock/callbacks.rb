@@ -20,7 +20,8 @@ module Liblock
     KINDS = {
       event: [:void, %i[pointer pointer]], log: [:void, %i[pointer pointer]],
       sample: [:int32, %i[int32 pointer uint64 pointer]], backoff: [:int64, %i[uint32 pointer]],
-      queued: [:void, %i[int64 int64 pointer]], ended: [:void, %i[pointer pointer]], opened: [:void, %i[pointer pointer]]
+      queued: [:void, %i[int64 int64 pointer]], ended: [:void, %i[pointer pointer]],
+      opened: [:void, %i[pointer pointer]]
     }.freeze
 
     module_function

@@ -145,10 +145,9 @@ module Liblock
     # @api private
     def ask(also: nil)
       check_fork
-      result = offload do
-        memory = result_memory
-        told(yield(pointer, memory), memory)
-      end
+      slot = take_slot
+      result = offload { told(yield(pointer, slot.result), slot.result) }
+      give_slot(slot)
       raise Error.of(result) unless result.ok? || also&.include?(result.status)
 
       result

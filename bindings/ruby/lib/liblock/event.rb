@@ -15,7 +15,8 @@ module Liblock
         [name, event[name].negative? ? nil : event[name]]
       end
       new(kind: Numbers::EVENT_NAMES.fetch(event[:kind], :unknown), at: Numbers.time(event[:at_us]),
-          status: Numbers::STATUS_NAMES.fetch(event[:status], :unknown), obtained_at: Numbers.time(event[:obtained_at_us]),
+          status: Numbers::STATUS_NAMES.fetch(event[:status], :unknown),
+          obtained_at: Numbers.time(event[:obtained_at_us]),
           message: event[:message].null? ? "" : Numbers.text(event[:message].read_string), key: text[event[:key]],
           keys: read_keys(event, text), owner: text[event[:owner]], instance: text[event[:instance]],
           node: text[event[:node]], **plain, **known)
@@ -32,13 +33,16 @@ module Liblock
   # One entry of the log.
   LogEntry = Struct.new(:name, :level, :at, :message, :tag, :fields, keyword_init: true) do
     # @api private
+    def self.read_text(bytes)
+      Numbers.text(bytes[:size].zero? ? "" : bytes[:data].get_bytes(0, bytes[:size]))
+    end
+
+    # @api private
     def self.read(pointer)
       entry = Native::LogEntry.new(pointer)
       fields = entry[:field_count].times.to_h do |index|
         field = Native::LogField.new(entry[:fields] + index * Native::LogField.size)
-        bytes = field[:text]
-        value = field[:type] == 1 ? field[:number] : Numbers.text(bytes[:size].zero? ? "" : bytes[:data].get_bytes(0, bytes[:size]))
-        [field[:name].read_string.to_sym, value]
+        [field[:name].read_string.to_sym, field[:type] == 1 ? field[:number] : read_text(field[:text])]
       end
       new(name: entry[:name].read_string.to_sym, level: Numbers::LOG_LEVELS.invert.fetch(entry[:level], :unknown),
           at: Numbers.time(entry[:at_us]), message: Numbers.text(entry[:message].read_string), tag: entry[:tag],

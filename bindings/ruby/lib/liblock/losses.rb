@@ -45,7 +45,10 @@ module Liblock
     end
 
     def forget(handle)
-      @mutex.synchronize { @watched.delete(handle) }
+      @mutex.synchronize do
+        @early.delete(handle)
+        @watched.delete(handle)
+      end
     end
 
     # What has come is still told.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# The enumerators of liblock.h as symbols, in one table each, and the two plain conversions that everything uses: between
-# seconds (Ruby) and milliseconds (C), and from bytes to strings.
+# The enumerators of liblock.h as symbols, in one table each, and the two plain conversions that everything uses:
+# between seconds (Ruby) and milliseconds (C), and from bytes to strings.
 module Liblock
   # What a status is called: the header's name in small letters.
   # @return [Hash{Symbol => Integer}]

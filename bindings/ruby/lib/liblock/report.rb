@@ -65,8 +65,8 @@ module Liblock
                            :observers, :configuring, :each_node, :message, keyword_init: true)
 
   # What a context does about zombies in the background.
-  ZombiesStatus = Struct.new(:enabled, :flushing, :interval, :last_run_at, :runs, :flushes, :instances, :locks, :waiters,
-                             :last_failure_at, :last_failure, keyword_init: true)
+  ZombiesStatus = Struct.new(:enabled, :flushing, :interval, :last_run_at, :runs, :flushes, :instances, :locks,
+                             :waiters, :last_failure_at, :last_failure, keyword_init: true)
 
   # How many of the measured durations were so long: bucket n counts those up to 2^n microseconds.
   Histogram = Struct.new(:count, :sum_us, :buckets, keyword_init: true)

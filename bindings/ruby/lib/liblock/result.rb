@@ -68,11 +68,12 @@ module Liblock
 
     # @api private
     def initialize(status:, token: 0, attempts: nil, waited_ms: 0, remaining_ms: 0, queue_position: nil,
-                   queue_length: nil, hold_count: nil, flags: NO_FLAGS, votes: nil, nodes: nil, replicas: nil, message: "",
-                   info: nil, unknown_flags: 0)
+                   queue_length: nil, hold_count: nil, flags: NO_FLAGS, votes: nil, nodes: nil, replicas: nil,
+                   message: "", info: nil, unknown_flags: 0)
       @status, @token, @attempts, @waited_ms, @remaining_ms = status, token, attempts, waited_ms, remaining_ms
       @queue_position, @queue_length, @hold_count, @flags = queue_position, queue_length, hold_count, flags
-      @votes, @nodes, @replicas, @message, @info = votes, nodes, replicas, message.empty? ? "" : Numbers.text(message), info
+      @votes, @nodes, @replicas, @info = votes, nodes, replicas, info
+      @message = message.empty? ? "" : Numbers.text(message)
       @unknown_flags = unknown_flags
       freeze
     end

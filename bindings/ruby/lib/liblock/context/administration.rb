@@ -72,7 +72,8 @@ module Liblock
 
       plain = %i[runs flushes instances locks waiters].to_h { |name| [name, status[name]] }
       ZombiesStatus.new(enabled: status[:enabled] == 1, flushing: status[:flushing] == 1,
-                        interval: Numbers.seconds(status[:interval_ms]), last_run_at: Numbers.time(status[:last_run_us]),
+                        interval: Numbers.seconds(status[:interval_ms]),
+                        last_run_at: Numbers.time(status[:last_run_us]),
                         last_failure_at: Numbers.time(status[:last_failure_us]),
                         last_failure: Numbers::STATUS_NAMES.fetch(status[:last_failure], :unknown), **plain)
     end

@@ -71,8 +71,11 @@ module Liblock
     # Writes the log to a ::Logger, or anything with `add(severity, message, name)`, from now on; nil ends it.
     # @param level [Symbol] :error, :warning, :info or :debug, and what is more important
     def log_to(logger, level: :info)
-      number = Numbers::LOG_LEVELS.fetch(level) { raise ArgumentError, "level is one of #{Numbers::LOG_LEVELS.keys.inspect}" }
-      listener.hear(:log) { |entry| logger.add(Listener::SEVERITIES.fetch(entry.level), entry.to_s, "liblock") } if logger
+      levels = Numbers::LOG_LEVELS
+      number = levels.fetch(level) { raise ArgumentError, "level is one of #{levels.keys.inspect}" }
+      if logger
+        listener.hear(:log) { |entry| logger.add(Listener::SEVERITIES.fetch(entry.level), entry.to_s, "liblock") }
+      end
       accept_listening(:log, logger) { |native, *words| Native.set_log(native, logger ? number : 0, *words) }
     end
 

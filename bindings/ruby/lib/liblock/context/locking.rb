@@ -64,6 +64,7 @@ module Liblock
       lock = result_of(acquisition, strict: true)
       value = yield lock
       conclude(lock)
+      acquisition.take
       value
     ensure
       acquisition&.settle
@@ -136,9 +137,9 @@ module Liblock
     end
 
     def acquisition_of(key, options)
-      return Acquisition.new(self, key.map { |one| Context.key(one) }, with_owner(options), many: true) if key.is_a?(Array)
-
-      Acquisition.new(self, key && [Context.key(key)], with_owner(options))
+      many = key.is_a?(Array)
+      keys = key && Array(key).map { |one| Context.key(one) }
+      Acquisition.new(self, keys, with_owner(options), many: many)
     end
 
     def granted(keys, options, strict: false, **how)

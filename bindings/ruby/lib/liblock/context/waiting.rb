@@ -35,8 +35,12 @@ module Liblock
       return waited(wait, [:wait_held_on, key, key.bytesize, node])&.then { |told| told.info || true } unless local?
 
       out = FFI::MemoryPointer.new(:pointer)
-      sliced(wait) { |ms| ask_wait { |native, told| Native.wait_held_on(native, key, key.bytesize, node, ms, out, told) } }
-        &.then { out.read_pointer.null? ? true : Info.take(out.read_pointer) }
+      told = sliced(wait) do |ms|
+        ask_wait { |native, memory| Native.wait_held_on(native, key, key.bytesize, node, ms, out, memory) }
+      end
+      return nil unless told
+
+      out.read_pointer.null? ? true : Info.take(out.read_pointer)
     end
 
     # @api private
@@ -85,7 +89,8 @@ module Liblock
     def waited_async(wait, call)
       queue, request = take_queue, FFI::MemoryPointer.new(:uint64)
       name, *words = call
-      status = Native.public_send(:"#{name}_async", pointer, *words, Numbers.wait_ms(wait), queue.pointer, nil, nil, request)
+      words << Numbers.wait_ms(wait) << queue.pointer
+      status = Native.public_send(:"#{name}_async", pointer, *words, nil, nil, request)
       raise Error.of(Result.of_status(status)) unless status.zero?
 
       told = end_of(queue, request.read_uint64).to_result

@@ -30,9 +30,9 @@ module Liblock
         return others unless others.empty?
 
         raise LoadError, "#{first.message}\n" \
-                         "liblock's shared object was not found (looked for: #{names.join(", ")}). Install liblock, or " \
-                         "name the file in LIBLOCK_LIBRARY=/path/to/#{SONAME}; a folder that the loader does not " \
-                         "know goes into LD_LIBRARY_PATH, or into /etc/ld.so.conf.d followed by ldconfig."
+                         "liblock's shared object was not found (looked for: #{names.join(", ")}). " \
+                         "Install liblock, or name the file in LIBLOCK_LIBRARY=/path/to/#{SONAME}; a folder that the " \
+                         "loader does not know goes into LD_LIBRARY_PATH, or into /etc/ld.so.conf.d followed by ldconfig."
       end
     end
   end
