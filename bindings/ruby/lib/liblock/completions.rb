@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+#
+# A queue where ends of requests are read. The wait is Ruby's own wait for a descriptor, so other threads run meanwhile,
+# a Fiber scheduler can do it, and Thread#kill and Timeout end it at once.
+require "io/wait"
+require_relative "native/functions"
+require_relative "errors"
+require_relative "info"
+
+module Liblock
+  # The end of a request, or the notice that a lock was lost.
+  # @!attribute kind [Symbol] :acquire, :lost, :watch and so on
+  # @!attribute status [Symbol]
+  # @!attribute request [Integer] 0 for a notice
+  # @!attribute lock [Integer] handle; 0 = none
+  # @!attribute token [Integer]
+  # @!attribute remaining_ms [Integer] -1 = no expiry
+  # @!attribute waited_ms [Integer]
+  # @!attribute user_data [Integer] as it was given
+  # @!attribute message [String]
+  # @!attribute info [Info, nil]
+  Completion = Struct.new(:kind, :status, :request, :lock, :token, :remaining_ms, :waited_ms, :user_data, :message,
+                          :info, keyword_init: true) do
+    # @api private
+    def self.read(end_of)
+      info = end_of[:info]
+      new(kind: Numbers::KINDS.fetch(end_of[:kind], :unknown), request: end_of[:request], lock: end_of[:lock],
+          status: Numbers::STATUS_NAMES.fetch(end_of[:status], :unknown), token: end_of[:token],
+          remaining_ms: end_of[:remaining_ms], waited_ms: end_of[:waited_ms], user_data: end_of[:user_data].address,
+          message: end_of[:message].null? ? "" : end_of[:message].read_string,
+          info: info.null? ? nil : Info.take(info))
+    end
+
+    # What it tells of the call that it ended.
+    def to_result
+      Result.of_status(STATUSES.fetch(status, 69), token: token, waited_ms: waited_ms, remaining_ms: remaining_ms,
+                                                   info: info, flags: status == :ok ? [:waited] : [])
+    end
+  end
+
+  # Where ends of requests and notices of losses are read instead of being called back. May be read by several threads:
+  # each entry goes to one of them. Opened by {Context#completions}.
+  class Completions
+    # Looked at so often by whoever waits, for what moves no descriptor: the queue's own end.
+    LOOK_S = 0.5
+    private_constant :LOOK_S
+
+    # @api private
+    attr_reader :pointer
+
+    # @api private
+    def initialize(context, capacity)
+      @context = context
+      out = FFI::MemoryPointer.new(:pointer)
+      result = Native::Result.blank
+      status = context.native { |native| Native.completions_open(native, capacity, out, result) }
+      raise Error.of(Result.read(result.to_ptr)) unless status.zero?
+
+      @pointer = context.adopt_queue(out.read_pointer)
+      fd = FFI::MemoryPointer.new(:int32)
+      Native.completions_fd(@pointer, fd)
+      @io = IO.for_fd(fd.read_int32, "r", autoclose: false)
+      @memory = Native::Completion.blank
+    end
+
+    # The next entry, waiting for up to `wait` seconds (nil: for ever, 0: not at all).
+    # @return [Completion, nil] nil when none came in time
+    # @raise [Closed] the queue is closed, and empty
+    def next(wait: nil)
+      limit = wait && monotonic + wait
+      loop do
+        entry = take and return entry
+        left = limit ? limit - monotonic : LOOK_S
+        return nil if limit && left <= 0
+
+        @io.wait_readable([left, LOOK_S].min)
+      end
+    end
+
+    # No new requests; what is pending still arrives and can be read.
+    def close
+      status = Native.completions_close(@pointer)
+      raise Error.of(Result.of_status(status)) unless status.zero?
+    end
+
+    # Frees the queue: the last call on it. Locks granted to it unread are released.
+    def free
+      @context.free_queue(@pointer)
+    end
+
+    # One entry, or nil; the memory given is filled in before anything can interrupt the caller.
+    # @api private
+    def take(memory = @memory.class.blank)
+      @context.check_fork
+      memory[:kind] = 0
+      status = Native.completions_next_briefly(@pointer, 0, memory)
+      return Completion.read(memory) if status.zero?
+      return nil if STATUSES[:timeout] == status
+
+      raise Error.of(Result.of_status(status))
+    end
+
+    # Waits until there may be an entry; for up to LOOK_S, or less where that is given.
+    # @api private
+    def await(seconds = LOOK_S)
+      @io.wait_readable(seconds)
+    end
+
+    private
+
+    def monotonic
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end

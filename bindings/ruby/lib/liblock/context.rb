@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: MIT
+#
+# A context: a namespace of keys on one backend. This file opens and closes it and is what its parts stand on: the
+# check that it belongs to this process, the calls that have a result, and memory and queues that are used again.
+require_relative "fork_guard"
+require_relative "worker"
+require_relative "handle"
+require_relative "options"
+require_relative "completions"
+require_relative "acquisition"
+require_relative "losses"
+require_relative "owner"
+require_relative "lock"
+
+module Liblock
+  # A namespace of keys on one backend. May be used by any number of threads and fibers at once; a forked child opens
+  # its own. Opened by {Liblock.open}.
+  class Context
+    # Places in the queue of one who waits: its request, and notices that nobody reads.
+    QUEUE_CAPACITY = 64
+    QUEUES_KEPT = 64
+    SLOTS_KEPT = 256
+    private_constant :QUEUE_CAPACITY, :QUEUES_KEPT, :SLOTS_KEPT
+
+    # @return [Result] what opening told; its message says what is wrong with the nodes of a quorum
+    attr_reader :result
+    # @return [Symbol] :local, :server or :quorum
+    attr_reader :kind
+
+    # A key as bytes that nobody can change meanwhile.
+    # @api private
+    def self.key(key)
+      key = key.is_a?(Symbol) ? key.name : String(key)
+      key.frozen? ? key : key.dup.freeze
+    end
+
+    # @api private
+    def initialize(url, owner: nil, on_open: nil, **options)
+      @generation = ForkGuard.generation
+      @default_owner = owner
+      @kind = kind_of(url)
+      @slots, @queues = [], []
+      @mutex = Thread::Mutex.new
+      @owners = Owners.new(self)
+      open(url, Options.context(options), on_open && CallbackBlock.new(&on_open))
+      ObjectSpace.define_finalizer(self, @handle.finalizer)
+    end
+
+    # Ends everything the context does: waits end as Closed, locks are released (or left, with on_close: :leave), owners
+    # are closed. A second call does nothing. Blocks until no other thread is inside a call of this context, and until
+    # whoever listens has been told everything.
+    # @return [void]
+    def close
+      check_fork
+      return if closed?
+
+      if @listener
+        over = Thread::Queue.new
+        begin_close { over << true }
+        over.pop
+      end
+      status = offload { Native.close(pointer) }
+      raise Error.of(Result.of_status(status)) unless status.zero?
+
+      after_close
+    end
+
+    # The same without waiting for it: the block, if given, is called with its {Completion} on a Ruby thread once
+    # everything has ended.
+    # @return [void]
+    def close_async(&block)
+      check_fork
+      begin_close do |completion|
+        Worker.start("close") do
+          after_close
+          block&.call(completion)
+        end
+      end
+    end
+
+    def closed?
+      @closed ? true : false
+    end
+
+    # Is the backend there?
+    # @return [Result]
+    # @raise [Connect, Auth, Server]
+    def ping
+      ask { |native, told| Native.ping(native, told) }
+    end
+
+    # @return [String] the identity of this context among all instances: "process-random@host"
+    def instance_id
+      text_of { |*room| native { |native| Native.instance_id(native, *room) } }
+    end
+
+    # Opens an owner: an identity of its own, whatever its name (0 to 255 bytes).
+    # @return [Owner]
+    def owner(name = "")
+      Owner.new(self, name)
+    end
+
+    # Opens a queue in which ends of requests are read.
+    # @param capacity [Integer] 1 to 1,048,576 entries; more are refused as Limit
+    # @return [Completions]
+    def completions(capacity: 1024)
+      Completions.new(self, capacity)
+    end
+
+    def local?
+      @kind == :local
+    end
+
+    def inspect
+      "#<#{self.class} #{kind}#{" closed" if closed?}>"
+    end
+
+    # ------------------------------------------------------------------------------------------------ for the parts
+
+    # @api private
+    def pointer
+      @handle.pointer
+    end
+
+    # @api private
+    def check_fork
+      return if @generation == ForkGuard.generation
+
+      raise Error.of(Result.of_status(STATUSES[:forked]))
+    end
+
+    # @api private
+    def usable?
+      @generation == ForkGuard.generation
+    end
+
+    # Runs a call on the native context, which answers a status.
+    # @api private
+    def native
+      check_fork
+      yield pointer
+    end
+
+    # Runs a call that has a result; what is not OK (or among `also`) is raised.
+    # @api private
+    def ask(also: nil)
+      check_fork
+      slot = take_slot
+      result = offload { told(yield(pointer, slot.result), slot.result) }
+      give_slot(slot)
+      raise Error.of(result) unless result.ok? || also&.include?(result.status)
+
+      result
+    end
+
+    # @api private
+    def result_memory
+      Native::Result.blank.to_ptr
+    end
+
+    # What a call told that returned this status.
+    # @api private
+    def told(_status, memory)
+      Result.read(memory)
+    end
+
+    # Closes the owners of threads, fibers and Ractors that are over, which otherwise is done in a moment.
+    # @api private
+    def close_owners_of_the_dead
+      @owners.close_dead
+    end
+
+    # A Fiber scheduler cannot wait for a native call, but for a thread.
+    # @api private
+    def offload(&block)
+      return yield if local? || Fiber.current_scheduler.nil?
+
+      Thread.new { Thread.current.report_on_exception = false; block.call }.value
+    end
+
+    # Text that comes out as with snprintf.
+    # @api private
+    def text_of
+      needed = FFI::MemoryPointer.new(:size_t)
+      room = 512
+      loop do
+        buffer = FFI::MemoryPointer.new(:char, room)
+        status = yield buffer, room, needed
+        raise Error.of(Result.of_status(status)) unless status.zero?
+
+        size = needed.get(:size_t, 0)
+        return Numbers.text(buffer.get_bytes(0, size)) if size < room
+
+        room = size + 1 + size / 4
+      end
+    end
+
+    # @api private
+    def owner_of(word)
+      @owners.of(word || @default_owner)
+    end
+
+    # @api private
+    attr_reader :default_owner
+
+    # @api private
+    def losses
+      @losses || @mutex.synchronize { @losses ||= Losses.new(self) }
+    end
+
+    # @api private
+    def take_slot
+      (@slots.pop || Slot.new).clear
+    end
+
+    # @api private
+    def give_slot(slot)
+      @slots.push(slot) if @slots.size < SLOTS_KEPT
+    end
+
+    # A queue without an entry that counts.
+    # @api private
+    def take_queue
+      queue = @queues.pop || Completions.new(self, QUEUE_CAPACITY)
+      nil while queue.take
+      queue
+    end
+
+    # @api private
+    def give_queue(queue)
+      @queues.size < QUEUES_KEPT && !closed? ? @queues.push(queue) : queue.free
+    end
+
+    # @api private
+    def adopt_owner(pointer)
+      @handle.adopt_owner(pointer)
+    end
+
+    # @api private
+    def adopt_queue(pointer)
+      @handle.adopt_queue(pointer)
+    end
+
+    # @api private
+    def free_queue(pointer)
+      @handle.free_queue(pointer)
+    end
+
+    # @api private
+    def free_owner(pointer)
+      @handle.free_owner(pointer)
+    end
+
+    # @api private
+    def after_close
+      @mutex.synchronize do
+        return if @closed
+
+        @closed = true
+      end
+      @losses&.stop
+      stop_listening
+      @queues.pop.free until @queues.empty?
+    end
+
+    private
+
+    # What liblock_close_async calls when all is over: on its own thread, so only for a moment.
+    # @api private
+    class CloseNotice
+      def initialize(&block)
+        @block = block
+      end
+
+      def on_ended(completion)
+        Callbacks.forget(self)
+        @block.call(Completion.read(Native::Completion.new(completion)))
+      end
+    end
+
+    def begin_close(&block)
+      notice = CloseNotice.new(&block)
+      status = Native.close_async(pointer, Callbacks.function(:ended), Callbacks.remember(notice))
+      raise Error.of(Result.of_status(status)) unless status.zero?
+    end
+
+    def kind_of(url)
+      return :quorum if url.nil? || url.start_with?("quorum:")
+
+      url.start_with?("local:") ? :local : :server
+    end
+
+    def open(url, fields, on_open)
+      if on_open
+        fields.struct[:on_open] = Callbacks.function(:opened)
+        fields.struct[:on_open_user_data] = Callbacks.remember(on_open)
+      end
+      out, memory = FFI::MemoryPointer.new(:pointer), result_memory
+      @result = told(Native.open(url, fields.struct, out, memory), memory)
+      raise Error.of(@result) unless @result.ok?
+
+      @handle = Handle.new(out.read_pointer)
+    ensure
+      Callbacks.forget(on_open)
+    end
+  end
+end

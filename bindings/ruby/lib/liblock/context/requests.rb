@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+#
+# Asynchronous calls: handed over at once, their ends read from a completion queue that the caller opened. For event
+# loops and for many requests under way at once; all other calls wait well enough by themselves.
+#
+# Each answers the request's number, by which its end can be told from others.
+module Liblock
+  class Context
+    # Asks for a lock. Its end has kind :acquire; {#lock_of} makes a {Lock} of it. Losses of it come to the queue, too.
+    # @param key as in {#synchronize}
+    # @param user_data [Integer] comes back in the end
+    # @return [Integer] the request
+    # @raise [Limit] no place in the queue
+    def submit(key, completions:, user_data: 0, **options)
+      acquisition = acquisition_of(key, options.merge(completions: completions))
+      check_fork
+      request = acquisition.run_async(completions, user_data)
+      raise Error.of(acquisition.result) if request.zero?
+
+      request
+    ensure
+      acquisition&.settle
+    end
+
+    # The lock that a request was granted.
+    # @param completion [Completion] of kind :acquire and status :ok
+    # @return [Lock]
+    def lock_of(completion, keys = [])
+      Lock.new(self, completion.lock, Array(keys).map { |key| Context.key(key) }, completion.to_result)
+    end
+
+    # Asks a request to end. Its end still comes: :canceled, or whatever ended it before, which may be a grant.
+    # @raise [InvalidHandle] it has ended already, or never was
+    def cancel(request)
+      accepted { |native| Native.cancel(native, request) }
+    end
+
+    def submit_release(lock, completions:, user_data: 0)
+      submitted(completions, user_data) { |native, *rest| Native.release_async(native, lock.handle, *rest) }
+    end
+
+    def submit_release_keys(owner, keys, completions:, user_data: 0)
+      list = KeyList.new(keys.map { |key| Context.key(key) })
+      submitted(completions, user_data) do |native, *rest|
+        Native.release_keys_async(native, owner.pointer, list.pointer, list.count, *rest)
+      end
+    end
+
+    def submit_extend(lock, ttl, completions:, add: false, user_data: 0)
+      submitted(completions, user_data) do |native, *rest|
+        Native.extend_async(native, lock.handle, Numbers.ttl_ms(ttl), add ? 1 : 0, *rest)
+      end
+    end
+
+    def submit_update(lock, value, completions:, user_data: 0)
+      value = String(value).b
+      submitted(completions, user_data) do |native, *rest|
+        Native.update_async(native, lock.handle, value, value.bytesize, *rest)
+      end
+    end
+
+    def submit_verify(lock, completions:, user_data: 0)
+      submitted(completions, user_data) { |native, *rest| Native.verify_async(native, lock.handle, *rest) }
+    end
+
+    def submit_ping(completions:, user_data: 0)
+      submitted(completions, user_data) { |native, *rest| Native.ping_async(native, *rest) }
+    end
+
+    # Its end has the info.
+    def submit_inspect(key, completions:, user_data: 0)
+      key = Context.key(key)
+      submitted(completions, user_data) { |native, *rest| Native.inspect_async(native, key, key.bytesize, *rest) }
+    end
+
+    # Its end has the info.
+    def submit_read(key, completions:, mode: :quorum, node: nil, user_data: 0)
+      key, mode = Context.key(key), Numbers::READS.fetch(mode)
+      submitted(completions, user_data) do |native, *rest|
+        Native.read_async(native, key, key.bytesize, mode, node, *rest)
+      end
+    end
+
+    def submit_force_release(key, completions:, drop_queue: false, user_data: 0)
+      key = Context.key(key)
+      submitted(completions, user_data) do |native, *rest|
+        Native.force_release_async(native, key, key.bytesize, drop_queue ? 1 : 0, *rest)
+      end
+    end
+
+    def submit_quorum_init(completions:, force: false, user_data: 0)
+      submitted(completions, user_data) { |native, *rest| Native.quorum_init_async(native, force ? 1 : 0, *rest) }
+    end
+
+    def submit_set_nodes(servers, completions:, observers: [], votes: 0, user_data: 0)
+      votes = Numbers::VOTES_ALL if votes == :all
+      nodes, others = texts(servers), texts(observers.empty? ? nil : observers)
+      submitted(completions, user_data) do |native, *rest|
+        Native.quorum_set_nodes_async(native, nodes.first, servers.to_a.size, others.first,
+                                      others.last.to_a.size, votes, *rest)
+      end
+    end
+
+    private
+
+    def submitted(completions, user_data)
+      request = FFI::MemoryPointer.new(:uint64)
+      accepted { |native| yield native, completions.pointer, nil, FFI::Pointer.new(user_data), request }
+      request.read_uint64
+    end
+
+    def accepted(&block)
+      status = native(&block)
+      raise Error.of(Result.of_status(status)) unless status.zero?
+    end
+  end
+end

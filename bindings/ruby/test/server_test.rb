@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+#
+# The same over a real server (LIBLOCK_TEST_REDIS): what differs there, and interruptions while answers are under way.
+require_relative "helper"
+require_relative "scheduler"
+
+class ServerTest < Minitest::Test
+  include Helper
+
+  URL = ENV.fetch("LIBLOCK_TEST_REDIS")
+  SEED = Integer(ENV["LIBLOCK_TEST_SEED"] || Random.new_seed % 1_000_000)
+
+  def context
+    @context ||= open(URL, prefix: prefix)
+  end
+
+  def test_a_lock_excludes_another_context_and_is_handed_over
+    other = open(URL, prefix: prefix)
+    lock = context.lock("a", ttl: 10)
+    assert_nil other.try_lock("a")
+    assert other.key_locked?("a")
+    refute other.key_owned?("a")
+    assert context.key_owned?("a")
+    waiter = Thread.new { other.lock!("a", ttl: 10) }
+    await_waiter(context, "a")
+    lock.release
+    assert_operator waiter.value.tap(&:release).result.token, :>, lock.result.token
+  end
+
+  def test_a_lock_is_handed_to_another_context_by_its_bytes
+    lock = context.lock("a", ttl: 10)
+    bytes = lock.export
+    assert_equal :not_held, lock.status
+    adopted = open(URL, prefix: prefix).adopt(bytes, ttl: 20)
+    assert_operator adopted.remaining, :>, 10
+    assert adopted.release.ok?
+  end
+
+  def test_the_loss_of_a_lock_that_was_waited_for_is_told
+    lost = Thread::Queue.new
+    lock = context.lock("a", ttl: 10, on_lost: ->(one) { lost << one })
+    context.force_release("a")
+    assert_same lock, Timeout.timeout(LIMIT_S) { lost.pop }
+    assert_equal :lost, lock.wait_lost(wait: LIMIT_S)
+  end
+
+  def test_threads_that_are_killed_at_any_point_leave_neither_locks_nor_waiters
+    random = Random.new(SEED)
+    25.times do
+      threads = Array.new(3) { Thread.new { loop { context.synchronize("a", ttl: 10) { Thread.pass } } } }
+      sleep(random.rand * 0.02)
+      threads.each(&:kill).each { |thread| assert thread.join(LIMIT_S), "does not end (seed #{SEED})" }
+    end
+    eventually("nobody holds or waits (seed #{SEED})") { context.keys.to_a.empty? }
+    assert context.lock("a", ttl: 1, wait: 5).release.ok?
+  end
+
+  def test_a_wait_that_is_timed_out_is_canceled_on_the_server
+    context.lock("a", ttl: 10)
+    assert_raises(Timeout::Error) { Timeout.timeout(0.1) { context.lock("a", ttl: 10) } }
+    await_waiter(context, "a", 0)
+    assert_raises(Timeout::Error) { Timeout.timeout(0.1) { context.wait_released("a") } }
+    assert_raises(Timeout::Error) { Timeout.timeout(0.1) { context.wait_held("b") } }
+  end
+
+  def test_waits_for_keys_tell_whether_it_came
+    refute context.wait_held("a", wait: 0.1)
+    lock = context.lock("a", ttl: 10)
+    assert context.wait_held("a", wait: LIMIT_S)
+    refute context.wait_released("a", wait: 0.1)
+    Thread.new { lock.release }
+    assert context.wait_released("a", wait: LIMIT_S)
+  end
+
+  def test_fibers_of_one_thread_wait_for_each_other_and_for_the_server
+    log = []
+    locks = context
+    locks.ping
+    thread = Thread.new do
+      Fiber.set_scheduler(Scheduler.new)
+      2.times do |number|
+        Fiber.schedule do
+          locks.synchronize("a", ttl: 10) do |lock|
+            log << [:in, number, lock.verify.ok?]
+            sleep 0.01
+            log << [:out, number]
+          end
+        end
+      end
+      Fiber.schedule { log << locks.key_locked?("b") }
+    end
+    assert thread.join(LIMIT_S)
+    inside = log.grep(Array)
+    assert_equal [:in, :out, :in, :out], inside.map(&:first)
+    assert_equal inside.values_at(0, 2).map { |one| one[1] }, inside.values_at(1, 3).map { |one| one[1] }
+    assert_includes log, false
+  end
+
+  def test_a_preforking_server_shares_one_key_between_its_workers
+    context.synchronize("warm", ttl: 10) { 1 }
+    held = context.lock("held", ttl: 10)
+    shared = prefix
+    log = File.join(Dir.mktmpdir, "log")
+    workers = Array.new(4) do
+      fork do
+        locks = Liblock.open(URL, prefix: shared)
+        5.times do
+          locks.synchronize("job", ttl: 10) do |lock|
+            File.write(log, "in #{lock.token}\n", mode: "a")
+            File.write(log, "out #{lock.token}\n", mode: "a")
+          end
+        end
+        exit!(2) if locks.try_lock("held")
+        locks.close
+        exit(0)
+      end
+    end
+    workers.each { |pid| reap(pid) }
+    lines = File.readlines(log)
+    assert_equal 40, lines.size
+    lines.each_slice(2) { |into, out| assert_equal into.delete_prefix("in"), out.delete_prefix("out") }
+    assert held.release.ok?
+  end
+
+  def test_instances_and_zombies_are_told
+    context.lock("a", ttl: 10)
+    eventually("its first sign of life") { context.instances.any?(&:self) }
+    assert context.zombies_status.enabled
+    assert_equal 0, context.clear_dead(dead_ttl: 3600).locks
+  end
+
+  def test_the_server_is_an_event_and_a_server_that_is_not_there_an_error
+    heard = Thread::Queue.new
+    locks = open(URL, prefix: prefix)
+    locks.on_event(:connected) { |event| heard << event.kind }
+    locks.ping
+    assert_equal :connected, Timeout.timeout(LIMIT_S) { heard.pop }
+    gone = open("redis://127.0.0.1:1")
+    assert_raises(Liblock::Connect) { gone.ping }
+    assert_raises(Liblock::Connect) { gone.lock("a", ttl: 1, wait: 1) }
+  end
+
+  Dir[File.expand_path("../samples/{basic,timeout,fencing,renewal_and_loss,many_owners}.rb", __dir__)].each do |sample|
+    define_method("test_the_sample_#{File.basename(sample, ".rb")}_runs_on_a_server") do
+      require "open3"
+      out, status = Open3.capture2e(RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", sample, URL)
+      assert status.success?, out
+    end
+  end
+end
