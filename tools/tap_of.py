@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs another language's test command and says in TAP what each of its tests said: tap_of.py [--in FOLDER] KIND COMMAND…
-KIND: go (go test -v), cargo (cargo test). A command that fails though none of its tests did is a failure of its own."""
+"""Runs another language's test command and says in TAP what each of its tests said.
+
+    tap_of.py [--in FOLDER] KIND COMMAND…
+
+KIND: go (go test -v), cargo (cargo test), minitest (-v). A command that fails though none of its tests did is a failure
+of its own."""
 import argparse
 import re
 import subprocess
@@ -9,9 +13,10 @@ import sys
 
 RESULTS = {
     "go": re.compile(r"^(?P<deep> *)--- (?P<how>PASS|FAIL|SKIP): (?P<name>\S+)"),
+    "minitest": re.compile(r"^(?P<deep>)(?P<name>\S+#test_\S+) = \S+ s = (?P<how>[.SEF])"),
     "cargo": re.compile(r"^(?P<deep>)test (?P<name>.+?)(?: - should panic)? \.\.\. (?P<how>ok|FAILED|ignored)"),
 }
-PASSED, SKIPPED = ("PASS", "ok"), ("SKIP", "ignored")
+PASSED, SKIPPED = ("PASS", "ok", "."), ("SKIP", "ignored", "S")
 
 
 def main():

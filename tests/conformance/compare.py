@@ -16,6 +16,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SUPPORT = HERE.parent / "support"
+# Those that a runner must fail, each at its step and for its reason; the others are for check_runner.py.
+SELF_TESTS = ["invariants", "malformed", "malformed_about", "malformed_schema", "wrong_ends", "wrong_expectations"]
 RESULT = re.compile(r"^(ok|not ok) \d+ - (\S+)")
 LIMIT_S = 600
 
@@ -79,6 +81,15 @@ def compare(tap, runners, context, agent, files):
     return counts
 
 
+def test_runners(tap, runners):
+    files = [str(HERE / "selftest" / f"{name}.json") for name in SELF_TESTS]
+    for language, command in runners:
+        told, is_whole, text = run([*command, "--selftest"], "local", None, files)
+        bad = [name for name, passed in told.items() if not passed]
+        tap.line(is_whole and not bad, f"the runner for {language} fails what is wrong on purpose, {len(told)} times",
+                 cause_of(bad[0], text) if bad else text)
+
+
 def compare_programs(tap, runners, context, agent, programs):
     with tempfile.TemporaryDirectory() as directory:
         subprocess.run([sys.executable, HERE / "programs" / "generate.py", "--context", context, "--programs",
@@ -102,6 +113,7 @@ def main():
     runners = [(name, shlex.split(command)) for name, command in (one.split("=", 1) for one in arguments.runners)]
     scenarios = sorted(str(path) for path in (HERE / "scenarios").glob("*.json"))
     tap, table = Tap(), []
+    test_runners(tap, runners)
     for context in arguments.context or ["local", "redis", "quorum"]:
         counts = compare(tap, runners, context, arguments.agent, scenarios)
         tap.line(len(set(counts.values())) == 1, f"all languages have run as many scenarios on {context}", str(counts))

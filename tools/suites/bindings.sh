@@ -57,3 +57,44 @@ rust_tests() {
   done
   check rust_conformance_build in_folder "$rust" cargo build -q --offline -p liblock-conformance
 }
+
+ruby_tests() {
+  tests_of ruby minitest "$ruby" ruby -Ilib -Itest test/all.rb -v
+  check gem_build in_folder "$ruby" gem build -q -o "$build_root/bindings/liblock.gem" liblock.gemspec
+  local sample
+  for sample in basic timeout fencing renewal_and_loss many_owners; do
+    check "ruby_sample_$sample" in_folder "$ruby" ruby -Ilib "samples/$sample.rb"
+  done
+}
+
+runners=("c=$release/tests/conformance/conformance-runner" "go=$build_root/bindings/go-conformance"
+  "rust=$build_root/bindings/cargo/debug/conformance" "ruby=ruby -I$ruby/lib $ruby/conformance/runner.rb")
+agent=$release/tests/integration/integration-agent
+
+same_in_all_languages() { # PROGRAMS of each context…
+  local -a programs=()
+  local one
+  for one in "$@"; do programs+=(--programs "$one"); done
+  run_program "$root/tests/conformance/compare.py" "$agent" "${runners[@]}" "${programs[@]}"
+}
+
+# Not Ruby's: its interpreter frees nothing at its end.
+nothing_leaks_under_valgrind() {
+  check rust_runner_under_valgrind valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite \
+    "$build_root/bindings/cargo/debug/conformance" "$root/tests/conformance/scenarios/owner.json" \
+    "$root/tests/conformance/scenarios/order.json" "$root/tests/conformance/scenarios/cancel.json"
+}
+
+overhead() { python3 "$root/bench/bindings.py" --rounds 3 --build "$build_root/bindings" || fail overhead; }
+
+everything() { # PROGRAMS of each context…
+  ordinary_build && install_for_bindings || return 1
+  go_tests
+  rust_tests
+  ruby_tests
+  same_in_all_languages "$@"
+  nothing_leaks_under_valgrind
+  overhead
+}
+gate() { everything local=1000 redis=200 quorum=50; }
+nightly() { everything local=1000 redis=1000 quorum=1000; }
