@@ -119,8 +119,8 @@ func runAll(s *suite, a arguments) int {
 	if a.list {
 		return 0
 	}
-	fmt.Printf("1..%d\n# %d passed, %d failed, on %s; %d hold on other contexts only\n", planned, planned-failed, failed,
-		kind, others)
+	fmt.Printf("1..%d\n# %d passed, %d failed, on %s; %d hold on other contexts only\n", planned, planned-failed,
+		failed, kind, others)
 	if failed > 0 || planned == 0 {
 		return 1
 	}
