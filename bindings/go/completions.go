@@ -120,6 +120,10 @@ func (q *Completions) Close() {
 	q.ending.Do(func() {
 		q.file.Close()
 		q.leave()
+		objects.each(func(object interface{}) bool {
+			made, ok := object.(*submission)
+			return ok && made.queue == q
+		}, func(object interface{}) { object.(*submission).pending.ended(ErrCanceled) })
 	})
 }
 

@@ -112,12 +112,13 @@ func TestTheLogHasFieldsAndASamplerOfItsOwn(t *testing.T) {
 	c := open(t)
 	var mutex sync.Mutex
 	var entries []liblock.LogEntry
-	err := c.SetInstruments(&liblock.Instruments{EventsPercent: 100, LogPercent: 100, LogAttempts: true,
-		LogSampler: func(_ int, key *string, _ uint64) bool { return key != nil && *key == "a" }})
-	if err != nil {
+	instruments := liblock.NewInstruments()
+	instruments.LogAttempts = true
+	instruments.LogSampler = func(_ int, key *string, _ uint64) bool { return key != nil && *key == "a" }
+	if err := c.SetInstruments(instruments); err != nil {
 		t.Fatal(err)
 	}
-	err = c.OnLog(liblock.LogDebug, func(e liblock.LogEntry) {
+	err := c.OnLog(liblock.LogDebug, func(e liblock.LogEntry) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		entries = append(entries, e)

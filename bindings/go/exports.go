@@ -36,7 +36,7 @@ func liblockGoLost(id C.uintptr_t, handle C.uint64_t) {
 func liblockGoBackoff(attempt C.uint32_t, id C.uintptr_t) C.int64_t {
 	interval, ok := objects.get(uintptr(id)).(func(uint32) time.Duration)
 	if !ok {
-		return 0
+		return -1 // ends an acquire that nobody waits for any more
 	}
 	return C.int64_t(toMs(interval(uint32(attempt))))
 }

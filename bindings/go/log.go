@@ -87,7 +87,8 @@ func (c *Context) OnLog(level Level, write func(LogEntry)) error {
 // nil for the global lock. It runs on the thread that acquires and must not block, call the library or panic.
 type Sampler func(percent int, key *string, tag uint64) bool
 
-// Instruments say what is told and measured of the acquires that begin from now on.
+// Instruments say what is told and measured of the acquires that begin from now on. Zero means zero: begin with
+// NewInstruments.
 type Instruments struct {
 	EventsPercent int     // of the acquires that are told about in events, 0 to 100
 	LogPercent    int     // the same of the log
@@ -97,6 +98,9 @@ type Instruments struct {
 	LogAttempts   bool  // log each step of each attempt
 	Histograms    bool  // measure every acquire and hold of this context
 }
+
+// NewInstruments has the defaults, to change some: everything told, nothing measured.
+func NewInstruments() *Instruments { return &Instruments{EventsPercent: 100, LogPercent: 100} }
 
 // SetInstruments sets sampling and measuring; nil = all defaults (everything told, nothing measured).
 func (c *Context) SetInstruments(instruments *Instruments) error {

@@ -28,17 +28,10 @@ func (l *loss) happened() { l.once.Do(func() { close(l.lost) }) }
 
 // losses ends what waits for losses of a context that is closed: its locks are held no more.
 func (c *Context) losses() {
-	for i := range objects.shards {
-		shard := &objects.shards[i]
-		shard.Lock()
-		for id, object := range shard.objects {
-			if l, ok := object.(*loss); ok && l.c == c {
-				delete(shard.objects, id)
-				l.happened()
-			}
-		}
-		shard.Unlock()
-	}
+	objects.each(func(object interface{}) bool {
+		l, ok := object.(*loss)
+		return ok && l.c == c
+	}, func(object interface{}) { object.(*loss).happened() })
 }
 
 // lookEvery is how often locks are looked at that the library does not tell of.

@@ -19,17 +19,20 @@ func bytesPtr(b []byte) *C.char {
 }
 
 // arena is C memory for what options point at; it lives as long as the call that is given them.
-type arena struct{ blocks []unsafe.Pointer }
+type arena struct{ blocks [][]byte }
 
 func (a *arena) get(size uintptr) unsafe.Pointer {
 	block := C.calloc(1, C.size_t(size)+1) // never nil: cgo ends the program where there is no memory
-	a.blocks = append(a.blocks, block)
+	a.blocks = append(a.blocks, unsafe.Slice((*byte)(block), int(size)+1))
 	return block
 }
 
 func (a *arena) free() {
 	for _, block := range a.blocks {
-		C.free(block)
+		for i := range block { // there may be a password in it
+			block[i] = 0
+		}
+		C.free(unsafe.Pointer(&block[0]))
 	}
 	a.blocks = nil
 }

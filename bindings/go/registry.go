@@ -2,7 +2,10 @@
 
 package liblock
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // The registry names what C hands back to Go: numbers cross the border as user data, never pointers. A number is
 // given once in the life of the process, so that a late callback finds nothing rather than somebody else's.
@@ -12,17 +15,13 @@ type registry struct {
 		objects map[uintptr]interface{}
 		_       [40]byte // a cache line each: neighbours are used by other threads
 	}
-	next sync.Mutex
-	last uintptr
+	last atomic.Uintptr
 }
 
 var objects registry
 
 func (r *registry) put(object interface{}) uintptr {
-	r.next.Lock()
-	r.last++
-	id := r.last
-	r.next.Unlock()
+	id := r.last.Add(1)
 	shard := &r.shards[id%uintptr(len(r.shards))]
 	shard.Lock()
 	if shard.objects == nil {
@@ -48,4 +47,23 @@ func (r *registry) take(id uintptr) interface{} {
 	object := shard.objects[id]
 	delete(shard.objects, id)
 	return object
+}
+
+// each forgets all objects that match, and hands them to call, which may use the registry.
+func (r *registry) each(match func(interface{}) bool, call func(interface{})) {
+	for i := range r.shards {
+		shard := &r.shards[i]
+		var found []interface{}
+		shard.Lock()
+		for id, object := range shard.objects {
+			if match(object) {
+				delete(shard.objects, id)
+				found = append(found, object)
+			}
+		}
+		shard.Unlock()
+		for _, object := range found {
+			call(object)
+		}
+	}
 }

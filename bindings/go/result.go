@@ -45,7 +45,8 @@ type resultKey struct{}
 // WithResult asks the calls made with the returned context to fill in *result, whether they succeed or fail; for one
 // call at a time. On a server the call is then made by the blocking function of the library, which alone tells
 // everything, and which keeps a thread until it ends; a release, say, goes on a channel otherwise. Lock and its kin
-// take Blocking for the same.
+// take Blocking for the same. Calls that have no result in C (IsLocked, IsQueued, Export, Held and its kin) leave
+// *result alone.
 func WithResult(ctx context.Context, result *Result) context.Context {
 	return context.WithValue(ctx, resultKey{}, result)
 }

@@ -10,6 +10,7 @@ type Request uint64
 
 // submission is what a queue of the caller knows of a request.
 type submission struct {
+	queue    *Completions
 	pending  *pending
 	userData uint64
 }
@@ -51,7 +52,7 @@ func (c *Context) submit(queue *Completions, userData uint64, what target, optio
 	p := c.prepare(o)
 	n := p.native(&a)
 	n.completions = queue.handle
-	id := objects.put(&submission{p, userData})
+	id := objects.put(&submission{queue, p, userData})
 	answer := C.bridge_acquire_async(c.handle, what.how, keyPtr(what.key), C.size_t(len(what.key)), a.list(what.keys),
 		C.size_t(len(what.keys)), n, C.bridge_end{queue: queue.handle, id: C.uintptr_t(id)})
 	if status := Status(answer.status); status != OK {

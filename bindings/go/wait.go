@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Waits that cannot be canceled are made in slices, between which they look whether their context has ended. A local one
-// keeps a thread meanwhile; one on a server is a request that stays pending when its caller has gone.
+// Waits that cannot be canceled are made in slices, between which they look whether their context has ended. A local
+// one keeps a thread meanwhile; one on a server is a request that stays pending when its caller has gone.
 const (
 	localSlice  = 20 * time.Millisecond
 	serverSlice = time.Second

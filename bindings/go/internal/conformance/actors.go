@@ -3,7 +3,10 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"runtime"
+	"syscall"
 	"time"
 )
 
@@ -11,10 +14,11 @@ import (
 // owner. It performs one call at a time and is otherwise parked, so that steps run in the order in which they are
 // written.
 type actor struct {
-	calls chan *call
-	over  chan *call
-	ended chan struct{}
-	busy  bool // a call was given and not taken back; used by the main goroutine only
+	calls  chan *call
+	over   chan *call
+	ended  chan struct{}
+	thread int  // its number; known when the first call is over
+	busy   bool // a call was given and not taken back; used by the main goroutine only
 }
 
 func (w *world) actorOf(name string) *actor {
@@ -25,6 +29,7 @@ func (w *world) actorOf(name string) *actor {
 	w.actors[name] = a
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		a.thread = syscall.Gettid()
 		defer close(a.ended)
 		for c := range a.calls {
 			c.verb.perform(c)
@@ -85,6 +90,12 @@ func (a *actor) join() {
 	// The goroutine is gone, its thread goes a moment later: what the thread owned is released then.
 }
 
+// threadLives says whether the process has this thread.
+func threadLives(thread int) bool {
+	_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", thread))
+	return err == nil
+}
+
 func (w *world) actorEnd(name string, f *fault) {
 	a := w.actors[name]
 	switch {
@@ -94,10 +105,12 @@ func (w *world) actorEnd(name string, f *fault) {
 		f.blame("thread \"%s\" still has a call: finish it first", name)
 	default:
 		delete(w.actors, name)
-		before := threadsNow()
 		a.join()
-		for begun := time.Now(); threadsNow() >= before && time.Since(begun) < limit; {
-			time.Sleep(time.Millisecond)
+		for begun := time.Now(); threadLives(a.thread); time.Sleep(time.Millisecond) {
+			if time.Since(begun) > limit {
+				f.blame("the thread \"%s\" does not end", name)
+				return
+			}
 		}
 	}
 }

@@ -31,7 +31,8 @@ var kinds = func() map[string]kind {
 	all := map[string]kind{}
 	for words, k := range map[string]kind{
 		"token attempts waited_ms remaining_ms queue_position queue_length hold_count votes nodes count waiter_count" +
-			" priority on_open_calls globals queues cleared_keys dequeued held_for_ms initial_ttl_ms" + counters: isNumber,
+			" priority on_open_calls globals queues cleared_keys dequeued held_for_ms" +
+			" initial_ttl_ms" + counters: isNumber,
 		"status": isStatus, "locked queued held global zombie": isTruth, "flags": isFlags, "key value": isBytes,
 		"keys": isBytesList, "owner": isOwner, "instance": isInstance, "metadata": isMetadata, "queue": isWaiters,
 		"request lock kind order": isName,

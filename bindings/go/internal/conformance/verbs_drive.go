@@ -3,7 +3,6 @@
 package main
 
 import (
-	"os"
 	"time"
 
 	liblock "liblock.dev/go"
@@ -113,12 +112,3 @@ func performFinish(c *call) {
 }
 
 func performEndThread(c *call) { c.world.actorEnd(c.step.text("of"), &c.fault) }
-
-// threadsNow counts the threads of this process.
-func threadsNow() int {
-	entries, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		panic(err)
-	}
-	return len(entries)
-}
