@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! On a server or a quorum, whose url is in LIBLOCK_TEST_URL. Asked for by name: `cargo test --test servers -- --ignored`;
-//! without the url they fail, so that none passes without having run.
+//! On a server or a quorum, whose url is in LIBLOCK_TEST_URL. Asked for by name, with `cargo test --test servers --
+//! --ignored`; without the url they fail, so that none passes without having run.
 
 use std::time::{Duration, Instant};
 
