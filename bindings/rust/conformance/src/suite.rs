@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Files of scenarios, and running one of them.
 //!
-//! Invariants: one scenario's world is gone before the next begins; a scenario that hangs ends the whole run after 30 s,
-//! naming the step, since what it left behind could spoil all later ones.
+//! Invariants: one scenario's world is gone before the next begins; a scenario that hangs ends the whole run after
+//! 30 s, naming the step, since what it left behind could spoil all later ones.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

@@ -15,7 +15,7 @@ fn main() -> Result<()> {
     let url = std::env::args().nth(1).unwrap_or_else(|| "local:".to_string());
     let context = Context::open(&url)?;
     let (anna, ben) = (context.owner("anna")?, context.owner("ben")?);
-    let (for_anna, for_ben) = (holder(&anna)?, holder(&ben)?);
+    let (for_anna, for_ben) = (holder(&anna)?.wait_ms(2_000), holder(&ben)?);
 
     let outer = context.acquire_with("a", &for_anna)?;
     let inner = context.acquire_with("a", &for_anna)?;
@@ -32,6 +32,8 @@ fn main() -> Result<()> {
     }
     match context.acquire_with("b", &for_anna) {
         Err(error) if error.status() == Status::Deadlock => println!("anna wants b: {}", error),
+        // Over a quorum nobody looks for cycles: a bound on the wait is what ends them.
+        Err(error) if error.status() == Status::Timeout => println!("anna wanted b for long enough: {}", error),
         Err(error) => return Err(error),
         Ok(_) => unreachable!("ben holds b and waits for anna"),
     }

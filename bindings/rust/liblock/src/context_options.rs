@@ -151,7 +151,8 @@ impl ContextBuilder {
         command_timeout_ms: i64;
         /// A waiter that is silent so long counts as dead; 3,000; 30 to 600,000.
         alive_ms: i64;
-        /// A release with waiters leaves the key free for foreign clients so often at most; 100; 0 = each time; -1 = never.
+        /// A release with waiters leaves the key free for foreign clients so often at most; 100; 0 = each time;
+        /// -1 = never.
         foreign_gap_ms: i64;
         /// Between two signs of life; 10,000; 100 to 3,600,000; -1 = gives none.
         zombie_interval_ms: i64;

@@ -69,8 +69,10 @@ pub(crate) fn caught<T>(otherwise: T, run: impl FnOnce() -> T) -> T {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(answer) => answer,
         Err(panic) => {
-            // What was thrown may panic again when it is dropped; it is left alone.
-            std::mem::forget(panic);
+            // What was thrown may panic again when it is dropped; what that throws is left alone.
+            if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+                std::mem::forget(again);
+            }
             otherwise
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! On a server or a quorum, whose url is in LIBLOCK_TEST_URL. Asked for by name: `cargo test --test servers -- --ignored`;
-//! without the url they fail, so that none passes without having run.
+//! On a server or a quorum, whose url is in LIBLOCK_TEST_URL. Asked for by name, with `cargo test --test servers --
+//! --ignored`; without the url they fail, so that none passes without having run.
 
 use std::time::{Duration, Instant};
 
@@ -110,6 +110,25 @@ fn a_guard_that_is_released_in_a_closure_goes_back_in_the_background() {
     context.force_release("outer", false).unwrap();
     assert_eq!(receiver.recv_timeout(support::LIMIT).unwrap(), Status::WouldDeadlock);
     context.acquire_with("inner", &AcquireOptions::new().wait_ms(10_000)).unwrap().release().unwrap();
+}
+
+#[test]
+#[ignore = "needs LIBLOCK_TEST_URL"]
+fn a_guard_is_released_also_where_no_further_request_can_be_made() {
+    let context = builder("limit").requests_max(1).open(&url()).unwrap();
+    let other = open("limit");
+    let held = other.acquire("in the way").unwrap();
+    let guard = context.acquire("key").unwrap();
+    let waiting = context.lock_async("in the way");
+    let refused = block_on(context.ping_async()).unwrap_err();
+    assert_eq!(refused.status(), Status::Limit);
+    drop(guard);
+    other.acquire_with("key", &AcquireOptions::new().wait_ms(10_000)).unwrap().release().unwrap();
+    let guard = context.acquire("key").unwrap();
+    assert_eq!(block_on(guard.release_async()).unwrap_err().status(), Status::Limit);
+    other.acquire_with("key", &AcquireOptions::new().wait_ms(10_000)).unwrap().release().unwrap();
+    drop(waiting);
+    drop(held);
 }
 
 #[test]

@@ -84,6 +84,20 @@ fn a_panic_in_a_closure_ends_at_the_border_and_the_next_call_comes_all_the_same(
 }
 
 #[test]
+fn what_a_closure_throws_may_throw_again_when_it_is_dropped() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("again"));
+        }
+    }
+    let context = open();
+    let _held = context.acquire("key").unwrap();
+    let shown = context.list_each(List::Locks, None, |_| std::panic::resume_unwind(Box::new(Bomb)));
+    assert_eq!(shown.unwrap().locks, 1);
+}
+
+#[test]
 fn a_closure_that_calls_what_could_wait_is_told_that_it_would_deadlock() {
     let context = open();
     let (sender, answers) = shared();
