@@ -2,6 +2,7 @@
 // See record_cache.hpp.
 #include "local/record_cache.hpp"
 
+#include <type_traits>
 #include <utility>
 
 namespace liblock {
@@ -10,20 +11,27 @@ namespace {
 
 constexpr uint32_t kKeptPerThread = 16;
 
+// Nothing destroys it: locks of an exiting thread may be released after it was emptied. What a destructor wrote into
+// its own object for those would be lost, since compilers know that nobody may read it.
 struct RecordCache {
   Record *first = nullptr;
   uint32_t count = 0;
-  // Locks of an exiting thread may be released after its cache is gone.
   bool gone = false;
-
-  ~RecordCache() {
-    while (first != nullptr) delete std::exchange(first, first->next_free);
-    gone = true;
-  }
 };
+static_assert(std::is_trivially_destructible_v<RecordCache>);
 
 // initial-exec: no call to find it; the few bytes fit the loader's reserve for objects that are loaded late.
 [[gnu::tls_model("initial-exec")]] constinit thread_local RecordCache cache;
+
+struct Emptier {
+  bool is_armed = false;
+  ~Emptier() {
+    RecordCache &mine = cache;
+    while (mine.first != nullptr) delete std::exchange(mine.first, mine.first->next_free);
+    mine.gone = true;
+  }
+};
+thread_local Emptier emptier;  // from its first use in a thread on, it runs at the thread's end
 
 void clear(Record &record) {
   record.handle = 0;
@@ -60,6 +68,7 @@ void give_back_record(Record *record) {
     delete record;
     return;
   }
+  if (mine.first == nullptr) emptier.is_armed = true;
   clear(*record);
   record->next_free = mine.first;
   mine.first = record;

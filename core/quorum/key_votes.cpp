@@ -66,6 +66,13 @@ bool KeyVotes::is_agreed() const {
   return lock != nullptr && rule_of(*lock).is_reached(lock->versions.at(shown_version(*lock)) & ~forgot_);
 }
 
+bool KeyVotes::has_one_token() const {
+  const Lock *lock = held();
+  return lock != nullptr && std::any_of(lock->tokens.begin(), lock->tokens.end(), [&](const auto &one) {
+           return rule_of(*lock).is_reached(one.second);
+         });
+}
+
 NodeSet KeyVotes::held_by() const {
   const Lock *lock = held();
   return lock != nullptr ? lock->nodes : 0;

@@ -29,6 +29,8 @@ class KeyVotes {
   Verdict verdict() const;
   // Of one that is held: a quorum has the same value.
   bool is_agreed() const;
+  // Of one that is held: a quorum has the same token. Nodes that granted it late may have another one for a while.
+  bool has_one_token() const;
   // Where its record is, and with the value that is shown.
   NodeSet held_by() const;
   // Of a lock that is held; the value that a quorum has, else the newest.

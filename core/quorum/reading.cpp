@@ -77,6 +77,7 @@ class QuorumRead final : public Rounds {
     const KeyVotes::Verdict verdict = key.verdict();
     // A lock on some of the nodes may be on those alone that have not answered yet.
     if (verdict == KeyVotes::Verdict::Free && unheard != 0) return false;
+    if (verdict == KeyVotes::Verdict::Held && unheard != 0 && !key.has_one_token()) return false;
     if (how_.needs_value && verdict == KeyVotes::Verdict::Held) return key.is_agreed();
     return verdict != KeyVotes::Verdict::Unknown;
   }

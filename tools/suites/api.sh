@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The shared object from outside: the C API, conformance, the checks of the object, the header and the tree,
 # the examples, installed programs, and two foreign function interfaces.
-suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka jansson binutils"
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka jansson binutils
+  valgrind"
 suite_foreign="ruby"
 gate_needs="clang"
 

@@ -96,5 +96,4 @@ everything() { # PROGRAMS of each context…
   nothing_leaks_under_valgrind
   overhead
 }
-gate() { everything local=1000 redis=200 quorum=50; }
 nightly() { everything local=1000 redis=1000 quorum=1000; }

@@ -6,7 +6,7 @@
 suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson clang tsan"
 # Lines in stacks are all that is read of what debuggers could know.
 export CFLAGS=-g1 CXXFLAGS=-g1
-left_out=(--exclude 'ffi_*' --exclude '*no_alloc*' --exclude '*no_syscall*')
+left_out=(--exclude 'ffi_*' --exclude '*no_alloc*' --exclude '*no_syscall*' --exclude '*valgrind*')
 
 addresses() { # ARGUMENT of run_tests.py…
   export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1:detect_leaks=1

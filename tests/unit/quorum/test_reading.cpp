@@ -258,7 +258,25 @@ UNIT_TEST(a_context_that_closes_ends_its_questions) {
   EXPECT(asked.is(Status::CLOSED));
 }
 
-UNIT_MAIN("reading over a quorum", cmocka_unit_test(nobody_knows_while_too_few_nodes_answer),
+UNIT_TEST(the_token_that_a_quorum_has_is_shown_whoever_answers_first) {
+  for (const size_t late : {0, 2}) {
+    Stage s;
+    // Nodes 3 and 4 granted it late, with a token that nobody took up.
+    s.write({0, 1, 2}, "k", Stage::record('a', 7, "v"));
+    s.write({3, 4}, "k", Stage::record('a', 8, "v"));
+    for (size_t n = late; n < late + 2; ++n) s.nodes[n]->freeze();
+    Question &seen = s.b->about("k", What::Inspect);
+    s.world.run_ms(50);
+    EXPECT(seen.ends == 0);
+    for (size_t n = late; n < late + 2; ++n) s.nodes[n]->thaw();
+    s.world.run_ms(50);
+    EXPECT(seen.is(Status::OK) && seen.infos.front()->token == 7);
+  }
+}
+
+UNIT_MAIN("reading over a quorum",
+          cmocka_unit_test(the_token_that_a_quorum_has_is_shown_whoever_answers_first),
+          cmocka_unit_test(nobody_knows_while_too_few_nodes_answer),
           cmocka_unit_test(a_key_on_fewer_nodes_than_a_quorum_is_not_held),
           cmocka_unit_test(a_key_that_two_nodes_have_is_unknown_while_the_others_might_have_it_too),
           cmocka_unit_test(nodes_that_forgot_do_not_say_that_a_key_is_free),
