@@ -19,7 +19,7 @@ module Liblock
 
       request
     ensure
-      acquisition&.settle
+      Acquisition.settle(acquisition)
     end
 
     # The lock that a request was granted.
