@@ -138,6 +138,16 @@ class ServerTest < Minitest::Test
     assert_operator told.grep(/\Aobtained/).size, :>=, 40
   end
 
+  def test_an_argument_that_is_refused_is_named_and_nothing_is_held
+    plain = Liblock.status_text(:invalid_argument)
+    [["a", { ttl: 0.001 }], ["k" * 513, {}], ["a", { order: 17 }], ["a", { renew: true }]].each do |key, options|
+      error = assert_raises(Liblock::InvalidArgument) { context.lock(key, **options) }
+      refute_equal plain, error.result.message
+    end
+    assert_raises(Liblock::InvalidArgument) { context.lock("a", wait_ms: -7) }
+    assert_equal [], context.keys.to_a
+  end
+
   def test_places_in_the_queue_are_told_and_such_a_wait_can_be_killed
     places = Thread::Queue.new
     lock = context.lock("a", ttl: 10)

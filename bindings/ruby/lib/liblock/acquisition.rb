@@ -227,8 +227,19 @@ module Liblock
 
       @sent = false
       @losses&.unexpect(self)
-      @result = Result.of_status(status)
+      @result = refusal(status, options)
       false
+    end
+
+    # A request that is refused has no message; one blocking attempt is refused in the same words, and names the
+    # argument. Should it be granted after all, `settle` gives it back.
+    def refusal(status, options)
+      plain = Result.of_status(status)
+      return plain unless plain.status == :invalid_argument
+
+      options[:wait_ms] = 0
+      told = run_blocking(once: true)
+      told.status == plain.status ? told : plain
     end
 
     def destination(options)
