@@ -122,6 +122,43 @@ class ServerTest < Minitest::Test
     assert held.release.ok?
   end
 
+  # The loop thread waits for Ruby's global lock in each entry: no call may wait for the loop thread with it.
+  def test_a_log_of_everything_stops_nobody
+    lines = Thread::Queue.new
+    logger = Object.new
+    logger.define_singleton_method(:add) { |_severity, text, _name| lines << text }
+    context.log_to(logger, level: :debug)
+    context.instruments(log_attempts: true, histograms: true)
+    context.on_event { |event| lines << event.kind }
+    threads = Array.new(4) { Thread.new { 10.times { context.synchronize("a", ttl: 10) { context.key_queued?("a") } } } }
+    threads.each { |thread| assert thread.join(LIMIT_S), "a thread does not end" }
+    context.close
+    told = Array.new(lines.size) { lines.pop }
+    assert_equal 40, told.count(:hold_and_release)
+    assert_operator told.grep(/\Aobtained/).size, :>=, 40
+  end
+
+  def test_an_argument_that_is_refused_is_named_and_nothing_is_held
+    plain = Liblock.status_text(:invalid_argument)
+    [["a", { ttl: 0.001 }], ["k" * 513, {}], ["a", { order: 17 }], ["a", { renew: true }]].each do |key, options|
+      error = assert_raises(Liblock::InvalidArgument) { context.lock(key, **options) }
+      refute_equal plain, error.result.message
+    end
+    assert_raises(Liblock::InvalidArgument) { context.lock("a", wait_ms: -7) }
+    assert_equal [], context.keys.to_a
+  end
+
+  def test_places_in_the_queue_are_told_and_such_a_wait_can_be_killed
+    places = Thread::Queue.new
+    lock = context.lock("a", ttl: 10)
+    waiter = Thread.new { context.lock!("a", ttl: 10, on_queued: ->(*place) { places << place }) }
+    assert_equal [0, 1], Timeout.timeout(LIMIT_S) { places.pop }
+    waiter.kill.join
+    await_waiter(context, "a", 0)
+    assert lock.release.ok?
+    refute context.key_locked?("a")
+  end
+
   def test_instances_and_zombies_are_told
     context.lock("a", ttl: 10)
     eventually("its first sign of life") { context.instances.any?(&:self) }

@@ -39,6 +39,9 @@ module Liblock
 
   # @api private
   class Acquisition
+    UNINTERRUPTED = { Object => :never }.freeze
+    private_constant :UNINTERRUPTED
+
     attr_reader :result, :fields
 
     # @param keys [Array<String>, nil] nil is the global lock
@@ -97,19 +100,24 @@ module Liblock
       lock.tap { @taken = true }
     end
 
-    # Undoes what was not taken, whatever state it is in. Never raises for what the library answers.
-    def settle
-      return give_back_slot if @taken || !@context.usable?
+    # Undoes what was not taken of an acquisition (or nil), whatever state it is in. For ensure clauses: a second
+    # interruption may follow at the heels of the first, so nothing stands before the mask where Ruby looks for one,
+    # which is at every branch and return.
+    def self.settle(acquisition)
+      Thread.handle_interrupt(UNINTERRUPTED) { acquisition&.settle }
+    end
 
-      Thread.handle_interrupt(Object => :never) do
+    # Never raises for what the library answers.
+    def settle
+      unless @taken || !@context.usable?
         cancel if pending?
         number = handle
         unless number.zero?
           @context.release_quietly(number)
           @losses&.forget(number)
         end
-        give_back_slot
       end
+      give_back_slot
     end
 
     # Called by the hub or the callback thread, where the end does not come through a queue of this acquire's own.
@@ -219,8 +227,19 @@ module Liblock
 
       @sent = false
       @losses&.unexpect(self)
-      @result = Result.of_status(status)
+      @result = refusal(status, options)
       false
+    end
+
+    # A request that is refused has no message; one blocking attempt is refused in the same words, and names the
+    # argument. Should it be granted after all, `settle` gives it back.
+    def refusal(status, options)
+      plain = Result.of_status(status)
+      return plain unless plain.status == :invalid_argument
+
+      options[:wait_ms] = 0
+      told = run_blocking(once: true)
+      told.status == plain.status ? told : plain
     end
 
     def destination(options)

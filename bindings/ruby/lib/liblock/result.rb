@@ -10,76 +10,71 @@ module Liblock
   # An acquire that had to wait is told by its completion, which carries less than a result: then {#attempts},
   # {#queue_position}, {#queue_length}, {#votes} and {#nodes} are nil.
   class Result
-    FORMAT = "Q l L Q q4 L4 Z256 L2 Q"
-    NO_FLAGS = [].freeze
-    private_constant :FORMAT, :NO_FLAGS
+    FORMAT = "Q2 Q q4 L4 Z256 L"
+    STATUS_AT, INFO_AT = Native::Result.offset_of(:status), Native::Result.offset_of(:info)
+    # What is not told by a completion, or by a status alone.
+    UNTOLD = { token: 0, attempts: nil, waited_ms: 0, remaining_ms: 0, queue_position: nil, queue_length: nil,
+               hold_count: nil, flags: [].freeze, votes: nil, nodes: nil, message: "", replicas: nil,
+               unknown_flags: 0 }.freeze
+    private_constant :FORMAT, :STATUS_AT, :INFO_AT, :UNTOLD
 
     # @return [Symbol] the status, such as :ok or :timeout
     attr_reader :status
-    # @return [Integer] fencing token of the grant, else 0
-    attr_reader :token
-    # @return [Integer, nil] attempts made
-    attr_reader :attempts
-    # @return [Integer] milliseconds from the call to its end
-    attr_reader :waited_ms
-    # @return [Integer] milliseconds left of the lease; -1 = no expiry
-    attr_reader :remaining_ms
-    # @return [Integer, nil] 0 = next in line when the wait ended; -1 = not queued
-    attr_reader :queue_position
-    # @return [Integer, nil] waiters of that key; -1 = not known
-    attr_reader :queue_length
-    # @return [Integer, nil] handles that share the hold
-    attr_reader :hold_count
-    # @return [Array<Symbol>] of :reentered, :waited, :took_over, :fewer_replicas, :had_lock, :had_queue
-    attr_reader :flags
-    # @return [Integer, nil] nodes that granted, released or did what was asked
-    attr_reader :votes
-    # @return [Integer, nil] nodes asked
-    attr_reader :nodes
-    # @return [Integer, nil] replicas that had the grant in time
-    attr_reader :replicas
-    # @return [String] cause and cure of a failure; empty on success, but for what is wrong with a quorum's nodes
-    attr_reader :message
+    # @!attribute [r] token
+    #   @return [Integer] fencing token of the grant, else 0
+    # @!attribute [r] attempts
+    #   @return [Integer, nil] attempts made
+    # @!attribute [r] waited_ms
+    #   @return [Integer] milliseconds from the call to its end
+    # @!attribute [r] remaining_ms
+    #   @return [Integer] milliseconds left of the lease; -1 = no expiry
+    # @!attribute [r] queue_position
+    #   @return [Integer, nil] 0 = next in line when the wait ended; -1 = not queued
+    # @!attribute [r] queue_length
+    #   @return [Integer, nil] waiters of that key; -1 = not known
+    # @!attribute [r] hold_count
+    #   @return [Integer, nil] handles that share the hold
+    # @!attribute [r] flags
+    #   @return [Array<Symbol>] of :reentered, :waited, :took_over, :fewer_replicas, :had_lock, :had_queue
+    # @!attribute [r] votes
+    #   @return [Integer, nil] nodes that granted, released or did what was asked
+    # @!attribute [r] nodes
+    #   @return [Integer, nil] nodes asked
+    # @!attribute [r] replicas
+    #   @return [Integer, nil] replicas that had the grant in time
+    # @!attribute [r] message
+    #   @return [String] cause and cure of a failure; empty on success, but for what is wrong with a quorum's nodes
     # @return [Info, nil] with busy_info: the key that was busy
     attr_reader :info
 
+    UNTOLD.each_key { |name| define_method(name) { (@told || unpack)[name] } }
+
+    # Copies; most results are never asked for more than their status, so the rest is taken apart when it is.
     # @api private
     def self.read(memory)
-      _, status, attempts, token, waited_ms, remaining_ms, position, length, hold_count, flags, votes, nodes, message,
-        replicas, _, info = memory.get_bytes(0, Native::Result.size).unpack(FORMAT)
-      memory.put_pointer(Native::Result.offset_of(:info), nil) unless info.zero?
-      new(status: Numbers::STATUS_NAMES.fetch(status, :unknown), attempts: attempts, token: token, waited_ms: waited_ms,
-          remaining_ms: remaining_ms, queue_position: position, queue_length: length, hold_count: hold_count,
-          flags: flags_of(flags), votes: votes, nodes: nodes, message: message, replicas: replicas,
-          unknown_flags: flags & ~63, info: info.zero? ? nil : Info.take(FFI::Pointer.new(info)))
+      status = memory.get_int32(STATUS_AT)
+      info = status.zero? ? nil : take_info(memory)
+      new(Numbers::STATUS_NAMES.fetch(status, :unknown), raw: memory.get_bytes(0, INFO_AT), info: info)
     end
 
     # @api private
-    def self.flags_of(flags)
-      flags.zero? ? NO_FLAGS : Numbers::FLAGS.filter_map { |name, bit| name if flags.anybits?(bit) }.freeze
+    def self.take_info(memory)
+      info = memory.get_pointer(INFO_AT)
+      memory.put_pointer(INFO_AT, nil)
+      info.null? ? nil : Info.take(info)
     end
 
     # A result of what came otherwise than in a struct: a completion, or a status alone.
     # @api private
-    def self.of_status(number, **told)
+    def self.of_status(number, info: nil, **told)
       told = { message: Native.status_text(number) }.merge(told) unless number.zero?
-      new(status: Numbers::STATUS_NAMES.fetch(number, :unknown), **told)
+      new(Numbers::STATUS_NAMES.fetch(number, :unknown), told: UNTOLD.merge(told), info: info)
     end
 
     # @api private
-    def initialize(status:, token: 0, attempts: nil, waited_ms: 0, remaining_ms: 0, queue_position: nil,
-                   queue_length: nil, hold_count: nil, flags: NO_FLAGS, votes: nil, nodes: nil, replicas: nil,
-                   message: "", info: nil, unknown_flags: 0)
-      @status, @token, @attempts, @waited_ms, @remaining_ms = status, token, attempts, waited_ms, remaining_ms
-      @queue_position, @queue_length, @hold_count, @flags = queue_position, queue_length, hold_count, flags
-      @votes, @nodes, @replicas, @info = votes, nodes, replicas, info
-      @message = message.empty? ? "" : Numbers.text(message)
-      @unknown_flags = unknown_flags
-      freeze
+    def initialize(status, raw: nil, told: nil, info: nil)
+      @status, @raw, @told, @info = status, raw, told, info
     end
-
-    # @api private
-    attr_reader :unknown_flags
 
     def ok?
       status == :ok
@@ -97,6 +92,19 @@ module Liblock
 
     def inspect
       "#<#{self.class} #{status}#{" #{message}" unless message.empty?}>"
+    end
+
+    private
+
+    def unpack
+      _, status_and_attempts, token, waited, remaining, position, length, hold_count, flags, votes, nodes, message,
+        replicas = @raw.unpack(FORMAT)
+      @told = {
+        token: token, attempts: status_and_attempts >> 32, waited_ms: waited, remaining_ms: remaining,
+        queue_position: position, queue_length: length, hold_count: hold_count, votes: votes, nodes: nodes,
+        flags: Numbers::FLAGS.filter_map { |name, bit| name if flags.anybits?(bit) }.freeze,
+        message: Numbers.text(message), replicas: replicas, unknown_flags: flags & ~63
+      }.freeze
     end
   end
 end

@@ -67,7 +67,7 @@ module Liblock
       acquisition.take
       value
     ensure
-      acquisition&.settle
+      Acquisition.settle(acquisition)
     end
 
     # Gives a lock back; see {Lock#release}.
@@ -89,7 +89,7 @@ module Liblock
 
       acquisition.take
     ensure
-      acquisition&.settle
+      Acquisition.settle(acquisition)
     end
 
     # Takes over a lock that was exported (see {Lock#export}) from a context with the same prefix on the same server. Of
@@ -104,7 +104,7 @@ module Liblock
 
       acquisition.take
     ensure
-      acquisition&.settle
+      Acquisition.settle(acquisition)
     end
 
     # @api private
@@ -146,7 +146,7 @@ module Liblock
       acquisition = Acquisition.new(self, keys, with_owner(options), **how)
       result_of(acquisition, strict: strict) && acquisition.take
     ensure
-      acquisition&.settle
+      Acquisition.settle(acquisition)
     end
 
     # The lock, or nil where it was not granted in time and that is no error.

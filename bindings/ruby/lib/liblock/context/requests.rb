@@ -19,7 +19,7 @@ module Liblock
 
       request
     ensure
-      acquisition&.settle
+      Acquisition.settle(acquisition)
     end
 
     # The lock that a request was granted.
@@ -35,10 +35,18 @@ module Liblock
       accepted { |native| Native.cancel(native, request) }
     end
 
+    # Gives a lock back. The end has kind :release, and the status that {Lock#release} would raise or answer; so for the
+    # calls below, each of which is the twin of the call that it is named after.
+    # @param completions [Completions] where the end is read
+    # @param user_data [Integer] comes back in the end
+    # @return [Integer] the request; it cannot be canceled
+    # @raise [Limit] no place in the queue
     def submit_release(lock, completions:, user_data: 0)
       submitted(completions, user_data) { |native, *rest| Native.release_async(native, lock.handle, *rest) }
     end
 
+    # Twin of {Owner#release_keys}.
+    # @return [Integer] the request
     def submit_release_keys(owner, keys, completions:, user_data: 0)
       list = KeyList.new(keys.map { |key| Context.key(key) })
       submitted(completions, user_data) do |native, *rest|
@@ -46,12 +54,16 @@ module Liblock
       end
     end
 
+    # Twin of {Lock#extend}; ttl in seconds.
+    # @return [Integer] the request
     def submit_extend(lock, ttl, completions:, add: false, user_data: 0)
       submitted(completions, user_data) do |native, *rest|
         Native.extend_async(native, lock.handle, Numbers.ttl_ms(ttl), add ? 1 : 0, *rest)
       end
     end
 
+    # Twin of {Lock#update}.
+    # @return [Integer] the request
     def submit_update(lock, value, completions:, user_data: 0)
       value = String(value).b
       submitted(completions, user_data) do |native, *rest|
@@ -59,21 +71,27 @@ module Liblock
       end
     end
 
+    # Twin of {Lock#verify}.
+    # @return [Integer] the request
     def submit_verify(lock, completions:, user_data: 0)
       submitted(completions, user_data) { |native, *rest| Native.verify_async(native, lock.handle, *rest) }
     end
 
+    # Twin of {#ping}.
+    # @return [Integer] the request
     def submit_ping(completions:, user_data: 0)
       submitted(completions, user_data) { |native, *rest| Native.ping_async(native, *rest) }
     end
 
-    # Its end has the info.
+    # Twin of {#inspect_key}; its end has the info.
+    # @return [Integer] the request
     def submit_inspect(key, completions:, user_data: 0)
       key = Context.key(key)
       submitted(completions, user_data) { |native, *rest| Native.inspect_async(native, key, key.bytesize, *rest) }
     end
 
-    # Its end has the info.
+    # Twin of {#read}; its end has the info.
+    # @return [Integer] the request
     def submit_read(key, completions:, mode: :quorum, node: nil, user_data: 0)
       key, mode = Context.key(key), Numbers::READS.fetch(mode)
       submitted(completions, user_data) do |native, *rest|
@@ -81,6 +99,8 @@ module Liblock
       end
     end
 
+    # Twin of {#force_release}.
+    # @return [Integer] the request
     def submit_force_release(key, completions:, drop_queue: false, user_data: 0)
       key = Context.key(key)
       submitted(completions, user_data) do |native, *rest|
@@ -88,10 +108,14 @@ module Liblock
       end
     end
 
+    # Twin of {#quorum_init}.
+    # @return [Integer] the request
     def submit_quorum_init(completions:, force: false, user_data: 0)
       submitted(completions, user_data) { |native, *rest| Native.quorum_init_async(native, force ? 1 : 0, *rest) }
     end
 
+    # Twin of {#set_nodes}.
+    # @return [Integer] the request
     def submit_set_nodes(servers, completions:, observers: [], votes: 0, user_data: 0)
       votes = Numbers::VOTES_ALL if votes == :all
       nodes, others = texts(servers), texts(observers.empty? ? nil : observers)
