@@ -93,7 +93,7 @@ def head_problem(path, text):
         lines = lines[1:]
     if not lines or SPDX not in lines[0]:
         return f"{path}: the first line is not '{SPDX}'"
-    prose = [line for line in lines[1:] if re.match(r'^\s*(//|/?\*|# |--|""")\s*\w', line)]
+    prose = [line for line in lines[1:] if re.match(r'^\s*(//!?|/?\*|# |--|""")\s*\w', line)]
     if not prose and path.name != "meson.options":
         return f"{path}: no head comment that says what the file is for"
     return None

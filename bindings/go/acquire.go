@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Acquiring: tried once, then submitted and awaited on a channel, so that who waits costs no thread.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Administration: taking locks away, clearing by owner and instance, sweeping.
 
 package liblock
 

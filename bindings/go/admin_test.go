@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Administration through the Go binding.
 
 package liblock_test
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// One reader per context: ends of requests come out of a completion queue that the network poller watches.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Opening, closing, and what a context.Context that ends does to a wait.
 
 package liblock_test
 

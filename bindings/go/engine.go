@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What every asynchronous call shares: submitted, awaited, canceled, and undone when its grant crosses.
 
 package liblock
 

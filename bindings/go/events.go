@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Events and samplers, copied out of the library before the callback returns.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Events as Go sees them: whole, copied, and never under a lock.
 
 package liblock_test
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Examples that the documentation shows and the tests run.
 
 package liblock_test
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The functions that C calls: their user data is a number of the registry, never a pointer.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What the tests share: contexts, real servers, and checks that nothing is left.
 
 package liblock_test
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What is known of a key, copied out of the library.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Calls about a key rather than a lock: by its value, waited for, looked at.
 
 package liblock
 

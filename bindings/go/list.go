@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Lists of locks, queues, keys and instances, read in batches.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A lock that is held: what can be asked of it and done with it.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Options of an acquire as C wants them, in memory that lives as long as the call.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Locks: granted, refused, reentered, given back, on one key and several.
 
 package liblock_test
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// sync.Locker over one key.
 
 package liblock
 

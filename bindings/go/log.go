@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The library's log as a callback.
 
 package liblock
 

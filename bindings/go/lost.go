@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// How the loss of a lock is told: a channel, or a context.Context that ends.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Leases that end and locks that are taken away, as their holders hear of it.
 
 package liblock_test
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Memory that is handed to C for the time of a call.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Options of a context.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Owners: identities that hold a key several times.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Owners: reentry, release by keys, and their end.
 
 package liblock_test
 

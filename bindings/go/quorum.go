@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Quorums: founding, status, and other nodes.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Cancelling, panicking and leaving at any point leaves no held lock behind; by seed.
 
 package liblock_test
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Numbers that stand for Go values while C knows them.
 
 package liblock
 

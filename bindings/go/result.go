@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What a call tells beside its status.
 
 package liblock
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The five samples run and say what happens.
 
 package liblock_test
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The binding on a real server: waiting without threads, loss, administration.
 
 package liblock_test
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Waits for a key to be held or released.
 
 package liblock
 

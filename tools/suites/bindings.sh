@@ -36,7 +36,7 @@ go_tests() {
   check gofmt in_folder "$go" nothing_to_format
   tests_of go go "$go" go test -count=1 -v ./...
   tests_of go_race go "$go" go test -count=1 -race -v .
-  tests_of go_1_19 go "$go" env GOTOOLCHAIN=local GOFLAGS=-mod=mod GOPROXY=off /usr/lib/go-1.19/bin/go test -count=1 -v .
+  tests_of go_1_19 go "$go" env GOTOOLCHAIN=local GOPROXY=off /usr/lib/go-1.19/bin/go test -count=1 -v .
   local sample
   for sample in basic timeout fencing renewal_and_loss many_owners; do
     check "go_sample_$sample" in_folder "$go" go run "./samples/$sample"

@@ -32,8 +32,8 @@ module Liblock
   #     locks.synchronize("invoice:17", ttl: 10) { … }
   #   end
   #
-  # @param url [String, nil] "local:NAME", "local:", "redis://…", "rediss://…", "unix:///…", "quorum:URL,URL,…"; nil with
-  #   servers: among the options
+  # @param url [String, nil] "local:NAME", "local:", "redis://…", "rediss://…", "unix:///…", "quorum:URL,URL,…"; nil
+  #   with servers: among the options
   # @param options [Hash] see README.md; owner: is the owner of every lock that names none
   # @yieldparam context [Context] closed when the block ends
   # @return [Context] or what the block answers

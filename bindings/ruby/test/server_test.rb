@@ -130,7 +130,9 @@ class ServerTest < Minitest::Test
     context.log_to(logger, level: :debug)
     context.instruments(log_attempts: true, histograms: true)
     context.on_event { |event| lines << event.kind }
-    threads = Array.new(4) { Thread.new { 10.times { context.synchronize("a", ttl: 10) { context.key_queued?("a") } } } }
+    threads = Array.new(4) do
+      Thread.new { 10.times { context.synchronize("a", ttl: 10) { context.key_queued?("a") } } }
+    end
     threads.each { |thread| assert thread.join(LIMIT_S), "a thread does not end" }
     context.close
     told = Array.new(lines.size) { lines.pop }

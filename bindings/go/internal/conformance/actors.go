@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Threads that a scenario names: each performs its steps on a thread of the operating system of its own.
 
 package main
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// One step as a call of the binding, and what it told.
 
 package main
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What a runner checks unasked: results, tokens, ends.
 
 package main
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Ends of requests and notices of losses, in the order in which they came.
 
 package main
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Expectations of a step against what it told.
 
 package main
 

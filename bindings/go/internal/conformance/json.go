@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// JSON that refuses repeated fields.
 
 package main
 

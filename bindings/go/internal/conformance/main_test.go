@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The scenarios and self-tests as a Go test.
 
 package main
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Options of contexts and acquires, by the names of the header.
 
 package main
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Files, scenarios and their claims.
 
 package main
 

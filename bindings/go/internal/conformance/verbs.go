@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The verbs of a step, and which fields each may have.
 
 package main
 

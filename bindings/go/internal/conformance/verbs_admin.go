@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Verbs of administration.
 
 package main
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Verbs that drive a scenario: await, sleep, finish.
 
 package main
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Verbs that take, keep and give back locks.
 
 package main
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Verbs that look: at locks, keys, queues and lists.
 
 package main
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What a scenario has made: contexts, owners, locks, requests.
 
 package main
 

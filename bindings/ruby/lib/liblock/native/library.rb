@@ -31,8 +31,8 @@ module Liblock
 
         raise LoadError, "#{first.message}\n" \
                          "liblock's shared object was not found (looked for: #{names.join(", ")}). " \
-                         "Install liblock, or name the file in LIBLOCK_LIBRARY=/path/to/#{SONAME}; a folder that the " \
-                         "loader does not know goes into LD_LIBRARY_PATH, or into /etc/ld.so.conf.d followed by ldconfig."
+                         "Install liblock, or name the file in LIBLOCK_LIBRARY=/path/to/#{SONAME}; a folder that " \
+                         "the loader does not know goes into LD_LIBRARY_PATH, or into /etc/ld.so.conf.d with ldconfig."
       end
     end
   end
