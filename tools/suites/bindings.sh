@@ -6,6 +6,7 @@ suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua re
   go-old rust-old"
 release=$build_root/release
 prefix=$build_root/bindings/prefix
+agent=$release/tests/integration/integration-agent
 go=$root/bindings/go rust=$root/bindings/rust ruby=$root/bindings/ruby
 
 # Where the languages' own tools look for an installed library.
@@ -28,6 +29,13 @@ tests_of() { # NAME KIND FOLDER COMMAND…
   python3 "$root/tools/run_tests.py" --label "$suite/$name" -- \
     python3 "$root/tools/tap_of.py" --in "$folder" "$kind" "$@" || true
 }
+# The same beside a server, whose url is in the variable.
+beside() { # redis | quorum NAME KIND FOLDER VARIABLE COMMAND
+  local servers=$1 variable=$5 command=$6
+  local -a before=(python3 "$root/tests/support/with_$1.py")
+  [ "$servers" = redis ] || before+=("$agent")
+  tests_of "$2" "$3" "$4" "${before[@]}" sh -c "$variable=\$0 exec $command" "{$servers}"
+}
 in_folder() { (cd "$1" && shift && "$@"); }
 nothing_to_format() { test -z "$(gofmt -l .)"; }
 
@@ -45,9 +53,14 @@ go_tests() {
 }
 
 rust_tests() {
+  local servers
   check rustfmt in_folder "$rust" cargo fmt --check
   check clippy in_folder "$rust" cargo clippy -q --offline --workspace --all-targets -- -D warnings
   tests_of rust cargo "$rust" cargo test --offline --workspace
+  for servers in redis quorum; do
+    beside $servers "rust_on_$servers" cargo "$rust" LIBLOCK_TEST_URL \
+      "cargo test --offline -p liblock --test servers -- --ignored"
+  done
   tests_of rust_runtimes cargo "$rust/runtimes" cargo test
   tests_of rust_1_63 cargo "$rust" env RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc \
     "CARGO_TARGET_DIR=$build_root/bindings/cargo-1.63" /usr/bin/cargo test --offline -p liblock-sys -p liblock
@@ -60,6 +73,8 @@ rust_tests() {
 
 ruby_tests() {
   tests_of ruby minitest "$ruby" ruby -Ilib -Itest test/all.rb -v
+  beside redis ruby_on_redis minitest "$ruby" LIBLOCK_TEST_REDIS "ruby -Ilib -Itest test/all.rb -v"
+  beside quorum ruby_on_quorum minitest "$ruby" LIBLOCK_TEST_QUORUM "ruby -Ilib -Itest test/all.rb -v"
   check gem_build in_folder "$ruby" gem build -q -o "$build_root/bindings/liblock.gem" liblock.gemspec
   local sample
   for sample in basic timeout fencing renewal_and_loss many_owners; do
@@ -69,7 +84,6 @@ ruby_tests() {
 
 runners=("c=$release/tests/conformance/conformance-runner" "go=$build_root/bindings/go-conformance"
   "rust=$build_root/bindings/cargo/debug/conformance" "ruby=ruby -I$ruby/lib $ruby/conformance/runner.rb")
-agent=$release/tests/integration/integration-agent
 
 same_in_all_languages() { # PROGRAMS of each context…
   local -a programs=()
