@@ -16,6 +16,7 @@ clang_links() { command -v clang >/dev/null && scratch_compile clang++; }
 clang_has_tsan() { scratch_compile clang++ -fsanitize=thread; }
 python_has_venv() { python3 -c "import venv, ensurepip" 2>/dev/null; }
 ruby_has_ffi() { command -v ruby >/dev/null && ruby -e 'require "ffi"' >/dev/null 2>&1; }
+ruby_has_redis() { command -v ruby >/dev/null && ruby -e 'require "redis"' >/dev/null 2>&1; }
 meson_is_new_enough() {
   command -v meson >/dev/null || return 1
   [ "$(printf '1.0.0\n%s\n' "$(meson --version)" | sort -V | head -n 1)" = 1.0.0 ]

@@ -2,8 +2,8 @@
 # Go, Rust and Ruby on the very same shared object: the conformance scenarios and random programs through the runners of
 # all four languages, each language's own tests, its linter and samples, the race detector and valgrind, and the old
 # toolchains of the distribution, offline.
-suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson go rust ruby valgrind
-  go-old rust-old"
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson go rust ruby
+  ruby-redis valgrind go-old rust-old"
 release=$build_root/release
 prefix=$build_root/bindings/prefix
 agent=$release/tests/integration/integration-agent

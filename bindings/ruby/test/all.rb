@@ -5,6 +5,10 @@
 require_relative "helper"
 Thread.report_on_exception = true
 %w[header lock owner interruption fork fiber admin load].each { |name| require_relative "#{name}_test" }
-require_relative "server_test" if ENV["LIBLOCK_TEST_REDIS"]
+if ENV["LIBLOCK_TEST_REDIS"]
+  %w[server redis_exp_lock redis_exp_lock_synchronize redis_exp_lock_mixed redis_exp_lock_server].each do |name|
+    require_relative "#{name}_test"
+  end
+end
 require_relative "quorum_test" if ENV["LIBLOCK_TEST_QUORUM"]
 exit(Minitest.run(ARGV) ? 0 : 1)
