@@ -94,8 +94,8 @@ class RedisExpLockMixedTest < Minitest::Test
   def test_its_locks_are_no_zombies_locks
     in_child do
       client.lock
-      locks = Liblock.open(URL, prefix: "", zombie_interval: 0.1)
-      eventually("the first sign of life of a context that gives one") { locks.instances.any?(&:self) }
+      locks = Liblock.open(URL, prefix: "").tap(&:ping)
+      eventually("the first sign of life, of a context that gives one") { locks.instances.any?(&:self) }
       mine = locks.instances.select { |instance| instance.id.start_with?("#{Process.pid}-") }
       raise "#{mine.map(&:id)} are listed" unless mine.all?(&:self)
     end
