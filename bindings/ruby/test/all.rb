@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # All tests: ruby -Ilib -Itest test/all.rb [minitest's options]. Those that need servers run where the environment names
-# them: LIBLOCK_TEST_REDIS=redis://…, LIBLOCK_TEST_QUORUM=quorum:…; the others are all.
+# them: LIBLOCK_TEST_REDIS=redis://…, LIBLOCK_TEST_QUORUM=quorum:…; the others are all. Redis ones need ruby-redis.
 require_relative "helper"
 Thread.report_on_exception = true
 %w[header lock owner interruption fork fiber admin load].each { |name| require_relative "#{name}_test" }

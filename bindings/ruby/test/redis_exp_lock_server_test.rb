@@ -107,7 +107,8 @@ class RedisExpLockServerTest < Minitest::Test
   def test_what_liblock_cannot_reach_is_refused
     sentinels = RedisOf3.new(ClientOf3.new({ host: "a", port: 1, sentinels: [{ host: "b" }] }))
     of5 = RedisOf5.new(ClientOf5.new(Config.new(host: "a", port: 1, sentinels: [1])))
-    [sentinels, of5, Redis.new(url: "rediss://a", ssl_params: { key: Object.new })].each do |redis|
+    with_key = Redis.new(url: "rediss://a", ssl_params: { key: Object.new })
+    [RedisOf5.new(Object.new), sentinels, of5, with_key].each do |redis|
       assert_raises(ArgumentError) { lock_of(redis) }
     end
   end
@@ -120,6 +121,32 @@ class RedisExpLockServerTest < Minitest::Test
     end
     refute lock.locked?
     assert_raises(Liblock::Connect) { lock_of("redis://127.0.0.1:1").try_lock }
+  end
+
+  def test_an_unlock_that_is_not_answered_is_the_client_libraries_error_and_is_done_all_the_same
+    lock = lock_of(Redis.new(url: URL, read_timeout: 0.1))
+    lock.lock
+    redis.call("CLIENT", "PAUSE", 500, "WRITE")
+    error = assert_raises(Redis::TimeoutError) { lock.unlock }
+    assert_kind_of Liblock::InDoubt, error.cause
+    refute lock.locked?
+    eventually("its end in the background") { !redis.exists?(key) }
+  ensure
+    redis.call("CLIENT", "UNPAUSE")
+  end
+
+  def test_an_exception_of_the_block_is_what_is_seen_where_unlocking_fails_too
+    lock = lock_of(Redis.new(url: URL, read_timeout: 0.1))
+    assert_raises(IOError) do
+      lock.synchronize do
+        redis.call("CLIENT", "PAUSE", 500, "WRITE")
+        raise IOError, "of the block"
+      end
+    end
+    refute lock.locked?
+    eventually("its end in the background") { !redis.exists?(key) }
+  ensure
+    redis.call("CLIENT", "UNPAUSE")
   end
 
   def test_locks_of_a_process_on_one_server_share_a_connection

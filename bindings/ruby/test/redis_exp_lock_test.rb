@@ -24,11 +24,20 @@ class RedisExpLockTest < Minitest::Test
     puts redis.exists?('lock_key')
   RUBY
 
+  def run_program(text)
+    Open3.capture2e({ "REDIS_URL" => URL }, RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", text)
+  end
+
   def test_the_example_of_the_manual_runs_with_another_require
-    out, status = Open3.capture2e({ "REDIS_URL" => URL }, RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}",
-                                  "-e", EXAMPLE)
+    out, status = run_program(EXAMPLE)
     assert status.success?, out
     assert_equal %w[true false false], out.split
+  end
+
+  def test_it_is_not_loaded_over_the_original
+    out, status = run_program("class RedisExpLock; end; require 'liblock/compat/redis_exp_lock'")
+    refute status.success?
+    assert_match(/only one of the two/, out)
   end
 
   def test_options_have_the_defaults_of_the_manual
@@ -208,7 +217,7 @@ class RedisExpLockTest < Minitest::Test
   def test_an_unknown_option_is_passed_over_aloud
     lock = nil
     _, said = capture_io { lock = client(expires: 5) }
-    assert_match(/does not know: \[:expires\]/, said)
+    assert_match(/exp_lock_helper\.rb:\d+: warning: .*does not know: \[:expires\]/, said)
     assert lock.try_lock
   end
 end

@@ -6,15 +6,15 @@
 #
 # Invariants: what is held is known wherever the thread was interrupted; a lock ends by unlock or by its expiry, never
 # because its process ended or forked; nothing that is sent depends on the clock of this machine.
+if defined?(RedisExpLock) && !defined?(RedisExpLock::Settings)
+  raise LoadError, "the gem redis_exp_lock is loaded already: require only one of the two"
+end
+
 require "securerandom"
 require "liblock"
 require_relative "redis_exp_lock/settings"
 require_relative "redis_exp_lock/server"
 require_relative "redis_exp_lock/failures"
-
-if defined?(RedisExpLock) && !defined?(RedisExpLock::Settings)
-  raise LoadError, "the gem redis_exp_lock is loaded already: require only one of the two"
-end
 
 # One client of one lock. As with the original, an object is for one thread at a time, and several objects with the same
 # key exclude each other, also within a thread.

@@ -24,7 +24,7 @@ class RedisExpLock
       # The manual's name is :interval; the original's source had it as :retry_interval.
       @interval = interval_of(opts[:interval] || opts[:retry_interval] || 0.01)
       unknown = opts.keys - KNOWN
-      warn("RedisExpLock: passes over options it does not know: #{unknown.inspect}", uplevel: 2) if unknown.any?
+      warn("RedisExpLock: passes over options it does not know: #{unknown.inspect}", uplevel: 3) if unknown.any?
     end
 
     # A shorter life than a server's lease can have is made longer: that costs others a wait of milliseconds, and nobody
