@@ -89,7 +89,7 @@ class RedisExpLockServerTest < Minitest::Test
   def test_addresses_are_written_as_liblock_reads_them
     { { host: "::1", port: 7000, db: 2 } => "redis://[::1]:7000/2", { url: "redis://a.example" } =>
       "redis://a.example:6379/0", { url: "rediss://a.example:1/3" } => "rediss://a.example:1/3",
-      { host: "a", ssl: true } => "rediss://a:6379/0", { path: "/tmp/a b?c" } => "unix:///tmp/a%20b%3Fc?db=0" }
+      { host: "a", ssl: true } => "rediss://a:6379/0", { path: "/run/a b?c" } => "unix:///run/a%20b%3Fc?db=0" }
       .each { |options, url| assert_equal url, told(**options).url }
   end
 
@@ -124,9 +124,9 @@ class RedisExpLockServerTest < Minitest::Test
   end
 
   def test_an_unlock_that_is_not_answered_is_the_client_libraries_error_and_is_done_all_the_same
-    lock = lock_of(Redis.new(url: URL, read_timeout: 0.1))
+    lock = lock_of(Redis.new(url: URL, read_timeout: 0.4))
     lock.lock
-    redis.call("CLIENT", "PAUSE", 500, "WRITE")
+    redis.call("CLIENT", "PAUSE", 1200, "WRITE")
     error = assert_raises(Redis::TimeoutError) { lock.unlock }
     assert_kind_of Liblock::InDoubt, error.cause
     refute lock.locked?
@@ -136,10 +136,10 @@ class RedisExpLockServerTest < Minitest::Test
   end
 
   def test_an_exception_of_the_block_is_what_is_seen_where_unlocking_fails_too
-    lock = lock_of(Redis.new(url: URL, read_timeout: 0.1))
+    lock = lock_of(Redis.new(url: URL, read_timeout: 0.4))
     assert_raises(IOError) do
       lock.synchronize do
-        redis.call("CLIENT", "PAUSE", 500, "WRITE")
+        redis.call("CLIENT", "PAUSE", 1200, "WRITE")
         raise IOError, "of the block"
       end
     end

@@ -2,6 +2,7 @@
 #
 # RedisExpLock#synchronize, whatever ends its block, and what interruptions leave behind: nothing.
 require_relative "exp_lock_helper"
+require_relative "scheduler"
 
 class RedisExpLockSynchronizeTest < Minitest::Test
   include ExpLockHelper
@@ -12,7 +13,7 @@ class RedisExpLockSynchronizeTest < Minitest::Test
     assert_equal true, lock.synchronize { |attempts| told << attempts << lock.locked? << client.try_lock }
     assert_equal [1, true, false], told
     refute redis.exists?(key)
-    client(expiry: 0.2).lock
+    client(expiry: 0.5).lock
     client(retries: 100, interval: 0.05).synchronize { |attempts| assert_includes 2..101, attempts }
   end
 
@@ -67,6 +68,26 @@ class RedisExpLockSynchronizeTest < Minitest::Test
     end
     eventually("nobody holds (seed #{seed})") { !redis.exists?(key) }
     await_queue(0)
+  end
+
+  def test_fibers_of_one_thread_wait_for_each_other
+    log = []
+    locks = Array.new(2) { client(retries: 10_000) }
+    thread = Thread.new do
+      Fiber.set_scheduler(Scheduler.new)
+      locks.each_with_index do |lock, number|
+        Fiber.schedule do
+          lock.synchronize do
+            log << [:in, number]
+            sleep 0.02
+            log << [:out, number]
+          end
+        end
+      end
+    end
+    assert thread.join(LIMIT_S)
+    assert_equal %i[in out in out], log.map(&:first)
+    log.each_slice(2) { |into, out| assert_equal into.last, out.last }
   end
 
   def test_who_waits_is_served_in_order
