@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+#
+# The client: what a program that used the original calls.
+module RedisQueuedLocks
+  # Locks with a queue. May be used by any number of threads and fibers at once, and by forked children.
+  #
+  #   client = RedisQueuedLocks::Client.new(redis_client) { |config| config.retry_count = nil }
+  #   client.lock("invoice:17") { … }
+  class Client
+    include Listing
+    include Release
+    include Series
+
+    # @return [Config]
+    attr_reader :config
+    # @return what `new` was given
+    attr_reader :redis_client
+    # @return [String] tells apart processes that have the same numbers for process, thread and fiber
+    attr_accessor :uniq_identity
+
+    # @param redis_client [#config, String] a RedisClient, pooled or not; anything whose `config` has host, port and so
+    #   on; or a url. The library makes connections of its own to that server.
+    # @yieldparam config [Config]
+    # @raise [ArgumentError, ConfigNotFoundError, ConfigValidationError]
+    def initialize(redis_client, &configure)
+      @redis_client = redis_client
+      @connection = Connection.new(redis_client)
+      @config = Config.new
+      configure&.call(@config)
+      @uniq_identity = @config["uniq_identifier"].call
+      look_for_original
+    end
+
+    # Changes the configuration.
+    # @yieldparam config [Config]
+    def configure
+      yield config
+    end
+
+    # Acquires a lock. With a block, runs it under the lock, gives the lock back whatever ended it, and answers what it
+    # answered; without one the lock ends with its ttl (or by {#unlock}). README.md of this gem names the manual that
+    # describes each keyword; times are milliseconds, but `timeout` and `queue_ttl` seconds.
+    #
+    # @param lock_name [String] 1 to 512 bytes
+    # @return [Hash] without a block, and for every failure: { ok: true, result: { lock_key:, acq_id:, ts:, ttl: } } or
+    #   { ok: false, result: :timeout_reached, :retry_count_reached, :fail_fast_no_try, :fail_fast_after_try,
+    #   :conflict_dead_lock or :unknown }
+    # @raise [TimedLockTimeoutError] with timed: true, when the block took longer than ttl
+    # @raise [ArgumentError] an option cannot be
+    # @raise [Liblock::Error] the server cannot be reached, or answers an error
+    def lock(lock_name, **options, &block)
+      Call.new(backend, key_of(lock_name), Options.lock(config, uniq_identity, options)).run(&block)
+    end
+
+    # The same, but every failure is an error.
+    # @raise [LockAlreadyObtainedError, LockAcquiermentTimeoutError, LockAcquiermentRetryLimitError,
+    #   ConflictLockObtainError]
+    def lock!(lock_name, **options, &block)
+      raise ::ArgumentError, "unknown keyword: :raise_errors" if options.key?(:raise_errors)
+
+      lock(lock_name, **options, raise_errors: true, &block)
+    end
+
+    def inspect
+      "#<#{self.class} #{uniq_identity}>"
+    end
+
+    private
+
+    # A forked child has a backend of its own.
+    def backend
+      return @backend if @pid == Process.pid
+
+      look_for_original unless @looked
+      @backend = Backend.of(@connection)
+      @pid = Process.pid
+      @backend
+    end
+
+    def context
+      backend.context
+    end
+
+    def key_of(lock_name)
+      lock_name.to_s.dup.freeze
+    end
+
+    # Where the server cannot be asked yet, the first use tries again.
+    def look_for_original
+      @looked = Original.warn_of(@connection, Reporter.new(Options.fill(Options::SHARED, config, {})))
+    end
+  end
+end
