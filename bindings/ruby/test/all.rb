@@ -6,5 +6,7 @@ require_relative "helper"
 Thread.report_on_exception = true
 %w[header lock owner interruption fork fiber admin load].each { |name| require_relative "#{name}_test" }
 require_relative "server_test" if ENV["LIBLOCK_TEST_REDIS"]
+RQL = %w[lock queue listing release reporting client series].freeze
+RQL.each { |name| require_relative "rql_#{name}_test" } if ENV["LIBLOCK_TEST_REDIS"]
 require_relative "quorum_test" if ENV["LIBLOCK_TEST_QUORUM"]
 exit(Minitest.run(ARGV) ? 0 : 1)

@@ -4,8 +4,8 @@
 # comes through. A forked child opens its own.
 #
 # Invariants: a lock without a block outlives the thread, and the process, that took it: it ends with its ttl. So owners
-# are closed only when nothing of theirs is held any more, contexts leave their locks when they are closed, and a context
-# of this layer flushes no zombies.
+# are closed only when nothing of theirs is held any more, contexts leave their locks when they are closed, and a
+# context of this layer flushes no zombies.
 module RedisQueuedLocks
   # @api private
   class Backend

@@ -3,8 +3,8 @@
 # One lock or lock!: acquires, runs the block, gives back, and tells of it in results, events and log.
 #
 # Invariants: a block runs only while its lock was granted, and whatever ends it gives the lock back; a failure that the
-# manual has a result for is that result or its error, every other one is the library's error. A waiter that is sent away
-# because somebody dropped the queue asks again: the original's do.
+# manual has a result for is that result or its error, every other one is the library's error. A waiter that is sent
+# away because somebody dropped the queue asks again: the original's do.
 require "timeout"
 
 module RedisQueuedLocks

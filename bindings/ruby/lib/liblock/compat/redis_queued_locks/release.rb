@@ -92,8 +92,8 @@ module RedisQueuedLocks
     end
     alias release_current_locks clear_current_locks
 
-    # Takes requests off the queues that have waited for longer than `dead_ttl` milliseconds. Whoever is alive asks again.
-    # Locks stay: those of an ended process, too, which were taken for their whole ttl.
+    # Takes requests off the queues that have waited for longer than `dead_ttl` milliseconds. Whoever is alive asks
+    # again. Locks stay: those of an ended process, too, which were taken for their whole ttl.
     # @return [Hash] { ok: true, processed_queues: Set<String> } every queue that was looked at
     def clear_dead_requests(dead_ttl: config["dead_request_ttl"], scan_size: config["lock_release_batch_size"],
                             **shared)

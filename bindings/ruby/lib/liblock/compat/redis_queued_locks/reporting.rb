@@ -69,7 +69,7 @@ module RedisQueuedLocks
       nil
     end
 
-    # For what a user of the original may not expect: whatever the sampling says, and on stderr where there is no logger.
+    # For what a user of the original may not expect: whatever the sampling says, on stderr where there is no logger.
     def warn(text)
       text = "[redis_queued_locks.refused] #{text}"
       return Kernel.warn(text) if @logger == Logging::VoidLogger
