@@ -28,8 +28,8 @@ class RqlClientTest < Minitest::Test
       config[:try_to_lock_timeout] = 0.1
       config.uniq_identifier = -> { "pod-1" }
     end
-    assert_equal [nil, 700, 0.1, "pod-1"],
-                 [*%i[retry_count default_lock_ttl try_to_lock_timeout].map { |key| made.config[key] }, made.uniq_identity]
+    set = %i[retry_count default_lock_ttl try_to_lock_timeout].map { |key| made.config[key] }
+    assert_equal [nil, 700, 0.1, "pod-1"], [*set, made.uniq_identity]
     assert made.current_acquirer_id.end_with?("/pod-1")
     assert_equal 700, made.lock("a")[:result][:ttl]
     assert_equal({ ok: false, result: :timeout_reached }, client.lock("a", timeout: 0.1))
@@ -66,6 +66,21 @@ class RqlClientTest < Minitest::Test
     secure = where.call(host: "h", port: 1, ssl: true, username: "default", ssl_params: { ca_file: "/ca.pem" })
     assert_equal ["rediss://h:1/0", { tls_ca_file: "/ca.pem" }], [secure.url, secure.options]
     assert_raises(RedisQueuedLocks::ArgumentError) { where.call(host: "h", ssl: true, ssl_params: { cert: 5 }) }
+  end
+
+  def test_user_and_password_of_a_url_or_a_client_are_used
+    redis.call("ACL", "SETUSER", "rql", "on", ">p@w", "~*", "&*", "+@all")
+    where = URI(RqlHelper::URL)
+    url = "redis://rql:p%40w@#{where.host}:#{where.port}/0"
+    told = RqlHelper::Told.new
+    config = redis.config.dup.tap { |one| one.username, one.password = "rql", "p@w" }
+    [url, config].each do |given|
+      made = RedisQueuedLocks::Client.new(given) { |one| one.logger = told }
+      made.lock("a") { assert client.locked?("a") }
+    end
+    assert_empty told.texts.grep(/not known/), "the url's server was asked without its password"
+    wrong = redis.config.dup.tap { |one| one.username, one.password = "rql", "other" }
+    assert_raises(Liblock::Auth) { RedisQueuedLocks::Client.new(wrong).lock("a", timeout: 0.2) { flunk } }
   end
 
   def test_a_server_that_is_not_there_is_an_error_and_no_result
@@ -113,9 +128,12 @@ class RqlClientTest < Minitest::Test
 
   def test_threads_share_a_client
     counter = 0
-    threads = Array.new(4) do
-      Thread.new { 20.times { client.lock("a", retry_count: nil, timeout: 30) { seen = counter; Thread.pass; counter = seen + 1 } } }
+    add = lambda do
+      seen = counter
+      Thread.pass
+      counter = seen + 1
     end
+    threads = Array.new(4) { Thread.new { 20.times { client.lock("a", retry_count: nil, timeout: 30, &add) } } }
     threads.each(&:join)
     assert_equal 80, counter
   end

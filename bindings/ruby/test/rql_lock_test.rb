@@ -136,7 +136,8 @@ class RqlLockTest < Minitest::Test
       error = assert_raises(RedisQueuedLocks::ArgumentError) { client.lock("a", **{ name => value }) }
       assert_match(/#{name}/, error.message)
     end
-    assert_match(/ttl_ms/, assert_raises(RedisQueuedLocks::ArgumentError) { client.lock("a", ttl: 5) { flunk } }.message)
+    error = assert_raises(RedisQueuedLocks::ArgumentError) { client.lock("a", ttl: 5) { flunk } }
+    assert_match(/ttl_ms/, error.message)
     assert_match(/:tll/, assert_raises(ArgumentError) { client.lock("a", tll: 5) }.message)
     assert_raises(RedisQueuedLocks::ArgumentError) { client.lock("a", meta: { acq_id: 1 }) }
     refute client.locked?("a")

@@ -19,7 +19,8 @@ class RqlReleaseTest < Minitest::Test
     assert_equal %i[nothing_to_release released], results(answer)
     assert_kind_of Float, answer[:result][:rel_time]
     refute client.locked?("a")
-    assert_equal [true, %i[nothing_to_release nothing_to_release]], [client.unlock("a")[:ok], results(client.unlock("a"))]
+    again = client.unlock("a")
+    assert_equal [true, %i[nothing_to_release nothing_to_release]], [again[:ok], results(again)]
   end
 
   def test_unlock_releases_the_queue_too_and_waiters_ask_again
@@ -52,6 +53,18 @@ class RqlReleaseTest < Minitest::Test
     assert_output(nil, /\[redis_queued_locks.refused\] unlock of "a"/) { elsewhere { client.unlock("a") } }
     assert_equal %i[nothing_to_release released], results(elsewhere { client.unlock("a", force: true) })
     refute client.locked?("a")
+  end
+
+  def test_a_lock_that_somebody_takes_while_it_is_found_free_is_left_to_him
+    context = client.send(:context)
+    held_elsewhere("a") do
+      free = Liblock::Error.of(Liblock::Result.of_status(Liblock::STATUSES[:not_held]))
+      context.define_singleton_method(:extend_key) { |*, **| raise free } # it was, a moment ago
+      assert_equal [:nothing_to_release] * 2, results(client.unlock("a"))
+      assert client.locked?("a")
+    ensure
+      context.singleton_class.send(:remove_method, :extend_key)
+    end
   end
 
   def test_another_client_of_the_same_acquirer_unlocks
@@ -136,6 +149,7 @@ class RqlReleaseTest < Minitest::Test
       assert_equal first, client.queue_info("a"), "it has not waited for an hour"
       sleep 0.1
       assert_equal queues, client.clear_dead_requests(dead_ttl: 50, scan_size: 10)
+      assert client.clear_dead_requests(sacn_size: 10)[:ok]
       eventually("it asks again") { ![nil, first].include?(client.queue_info("a")) }
       waiting
     end

@@ -136,7 +136,8 @@ class RqlReportingTest < Minitest::Test
     client.lock("a", **shared, instr_sample_this: true) { 1 }
     client.lock("a", **shared, log_sample_this: true) { 1 }
     assert_equal [8, 2], [told.texts.size, told.events.size]
-    assert_equal [true, false], [100, 0].map { |percent| RedisQueuedLocks::Logging::Sampler.sampling_happened?(percent) }
+    chance = RedisQueuedLocks::Logging::Sampler
+    assert_equal [true, false], [100, 0].map { |percent| chance.sampling_happened?(percent) }
   end
 
   def test_active_support_is_given_events

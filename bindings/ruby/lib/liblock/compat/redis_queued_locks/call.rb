@@ -61,13 +61,15 @@ module RedisQueuedLocks
     end
 
     def inside(lock, &block)
-      @entered = true
       obtained(lock)
-      value = work(lock, &block)
-      @finished = true
-      value
-    ensure
-      over(lock)
+      @entered = true
+      begin
+        value = work(lock, &block)
+        @finished = true
+        value
+      ensure
+        over(lock)
+      end
     end
 
     def without_block(owner)

@@ -30,7 +30,7 @@ module RedisQueuedLocks
     def call(*words)
       return @client.call(*words) if @client.respond_to?(:call)
 
-      (@plain ||= PlainRedis.new(url)).call(*words)
+      Timeout.timeout(PlainRedis::LIMIT_S) { (@plain ||= PlainRedis.new(url)).call(*words) }
     end
 
     def finish

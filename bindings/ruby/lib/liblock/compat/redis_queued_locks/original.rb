@@ -3,6 +3,7 @@
 # Is somebody still on the original gem? Its locks (`rql:lock:*`) and ours do not exclude each other, so a fleet that
 # runs both is not safe: whoever opens a client is told, loudly.
 require "socket"
+require "timeout"
 require "uri"
 
 module RedisQueuedLocks
@@ -96,7 +97,8 @@ module RedisQueuedLocks
       Kernel.warn(text)
       reporter.log(text)
       true
-    rescue StandardError
+    rescue StandardError => error
+      reporter.log("liblock: it is not known whether the original gem has locks on this server: #{error.message}")
       false
     ensure
       connection.finish

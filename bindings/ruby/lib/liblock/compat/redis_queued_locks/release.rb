@@ -18,13 +18,14 @@ module RedisQueuedLocks
     def unlock(lock_name, force: false, **shared)
       reporter = reporter_of(shared)
       began = monotonic
-      unless force || mine?(lock_name)
+      whose = force ? :mine : grasp(lock_name)
+      if whose == :anothers
         reporter.warn("unlock of \"#{lock_name}\" by one who does not hold it (acq_id: \"#{current_acquirer_id}\"); " \
                       "force: true takes it away from its holder")
         return Data[ok: false, result: released(lock_name, began, :nothing_to_release, :refused_not_holder)]
       end
 
-      flags = take_away(lock_name)
+      flags = whose == :mine ? take_away(lock_name) : []
       result = released(lock_name, began, *%i[had_queue had_lock].map do |flag|
         flags.include?(flag) ? :released : :nothing_to_release
       end)
@@ -94,9 +95,10 @@ module RedisQueuedLocks
 
     # Takes requests off the queues that have waited for longer than `dead_ttl` milliseconds. Whoever is alive asks
     # again. Locks stay: those of an ended process, too, which were taken for their whole ttl.
+    # @param sacn_size what the manual calls scan_size in one place
     # @return [Hash] { ok: true, processed_queues: Set<String> } every queue that was looked at
-    def clear_dead_requests(dead_ttl: config["dead_request_ttl"], scan_size: config["lock_release_batch_size"],
-                            **shared)
+    def clear_dead_requests(dead_ttl: config["dead_request_ttl"], sacn_size: config["lock_release_batch_size"],
+                            scan_size: sacn_size, **shared)
       reporter = reporter_of(shared)
       names = context.queues(batch_size: scan_size).map(&:key)
       waiters = names.flat_map { |name| context.queue(name)&.waiters || [] }
@@ -111,15 +113,15 @@ module RedisQueuedLocks
 
     private
 
-    # Nobody's lock is everybody's to release. Whoever has it keeps it for a moment, so that it is his for sure until
-    # `take_away` has come.
-    def mine?(lock_name)
+    # Whose lock is it? Whoever has it keeps it for a moment, so that it is his for sure until `take_away` has come. A
+    # lock that nobody has is left alone: a moment later it may be somebody's.
+    def grasp(lock_name)
       extend_by(lock_name, GRASP_S, false)
-      true
+      :mine
     rescue Liblock::NotOwner
-      false
+      :anothers
     rescue Liblock::NotHeld, Liblock::Lost
-      true
+      :nobodys
     end
 
     def extend_by(lock_name, seconds, force)
