@@ -108,6 +108,15 @@ class RqlClientTest < Minitest::Test
     redis.call("DEL", "rql:lock:theirs")
   end
 
+  def test_the_whole_server_is_looked_through_for_the_original
+    pages = { "0" => ["7", []], "7" => ["9", []], "9" => ["0", ["rql:lock:theirs"]] }
+    server = Object.new
+    server.define_singleton_method(:call) { |_scan, cursor, *| pages.fetch(cursor) }
+    assert_equal ["rql:lock:theirs"], RedisQueuedLocks::Original.keys(server)
+    pages["9"] = ["0", []]
+    assert_equal [], RedisQueuedLocks::Original.keys(server)
+  end
+
   def test_a_client_whose_server_cannot_be_asked_yet_looks_for_the_original_later
     broken = true
     redis.define_singleton_method(:call) { |*words| broken ? raise(IOError) : super(*words) }

@@ -120,6 +120,29 @@ class RqlQueueTest < Minitest::Test
     assert_equal 1, client.lock("a") { 1 }
   end
 
+  def test_a_killed_or_timed_out_holder_gives_the_lock_back
+    taken = Thread::Queue.new
+    thread = Thread.new { client.lock("a", ttl: 20_000) { (taken << 1) && sleep } }
+    taken.pop
+    thread.kill.join
+    assert_equal 1, client.lock("a", timeout: 5) { 1 }
+    assert_raises(Timeout::Error) { Timeout.timeout(0.1) { client.lock("a", ttl: 20_000) { sleep } } }
+    refute client.locked?("a")
+  end
+
+  def test_a_lock_that_is_taken_again_and_again_leaves_no_handles_behind
+    context = client.send(:context)
+    given_back = []
+    context.define_singleton_method(:release_quietly) { |handle| super(given_back.push(handle).last) }
+    3.times do
+      client.lock("a", ttl: 20)
+      eventually("the end of its ttl") { !client.locked?("a") }
+    end
+    assert_equal 2, given_back.uniq.size
+  ensure
+    context.singleton_class.send(:remove_method, :release_quietly)
+  end
+
   def test_thousands_of_acquirers_do_not_pile_up
     backend = client.send(:backend)
     1_030.times { |number| client.lock("a", identity: "job-#{number}") { number } }

@@ -156,4 +156,14 @@ class RqlReleaseTest < Minitest::Test
     assert_equal 1, thread.value
     assert client.locked?("of an ended process")
   end
+
+  def test_clear_dead_requests_takes_no_lock_from_one_who_waits_for_another
+    held_elsewhere("a") do
+      thread = Thread.new { client.lock("b", ttl: 20_000) { client.lock("a", timeout: 1) } }
+      eventually("it waits") { client.queued?("a") && sleep(0.1) }
+      assert client.clear_dead_requests(dead_ttl: 1)[:ok]
+      assert client.locked?("b")
+      assert_equal({ ok: false, result: :timeout_reached }, thread.value)
+    end
+  end
 end

@@ -45,6 +45,13 @@ class RqlReportingTest < Minitest::Test
     assert_equal "fail_fast_or_limits_reached__dequeue", told.entries.last
   end
 
+  def test_the_steps_are_written_before_the_end_however_slow_the_logger_is
+    slow = RqlHelper::Told.new
+    slow.define_singleton_method(:debug) { |name = nil, &text| super(name, &text).tap { sleep 0.01 } }
+    held_elsewhere("a") { client.lock("a", logger: slow, log_lock_try: true, timeout: 0) }
+    assert_equal %w[try_lock.exit__lock_still_obtained fail_fast_or_limits_reached__dequeue], slow.entries.last(2)
+  end
+
   def test_a_try_that_is_not_first_tells_who_is
     reporter = RedisQueuedLocks::Reporter.new({ logger: told, instrumenter: nil })
     diary = RedisQueuedLocks::Diary.new(reporter, "BASE", "me", true)

@@ -54,12 +54,14 @@ module RedisQueuedLocks
       uninterrupted { (@busy[acquirer_id] -= 1).zero? and @busy.delete(acquirer_id) } if owner
     end
 
-    # Remembers what an acquirer holds, for extensions and releases by name.
+    # Remembers what an acquirer holds, for extensions and releases by name. What it held of that name before is over.
     def hold(acquirer_id, name, lock)
-      uninterrupted do
+      before = uninterrupted do
         forget_ended if ((@count += 1) % LOOK_EVERY).zero?
-        (@held[acquirer_id] ||= {})[name] = lock
+        mine = (@held[acquirer_id] ||= {})
+        mine[name].tap { mine[name] = lock }
       end
+      give_back(before) if before
     end
 
     def forget(acquirer_id, name, lock)

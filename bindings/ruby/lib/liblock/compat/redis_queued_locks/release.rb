@@ -77,9 +77,12 @@ module RedisQueuedLocks
 
       reporter = reporter_of(shared)
       began = monotonic
-      found = owners(lock_scan_size, queue_scan_size).select { |owner| owner_of?(owner, host_id, acquirer_id) }
-      reports = found.map { |owner| context.clear_owner(owner, scan_size: lock_scan_size) }
-      counts = { rel_key_cnt: reports.sum(&:locks), tch_queue_cnt: reports.sum(&:queues) }
+      ours = ->(owner) { owner_of?(owner, host_id, acquirer_id) }
+      holders = context.locks(batch_size: lock_scan_size).filter_map(&:owner).select(&ours)
+      waiting = context.queues(batch_size: queue_scan_size).map { |info| waiters_of(info.key).select(&ours) }
+      reports = (holders + waiting.flatten).uniq.map { |owner| context.clear_owner(owner, scan_size: lock_scan_size) }
+      # Who is sent away asks again, and may be met again on the way; a queue counts once.
+      counts = { rel_key_cnt: reports.sum(&:locks), tch_queue_cnt: waiting.count(&:any?) }
       took = monotonic - began
       payload = { rel_time: (took * 1000).ceil(2), at: Time.now.to_f, acq_id: acquirer_id, hst_id: host_id, **counts }
       reporter.notify(:release_locks_of, with_instrument(payload, reporter))
@@ -145,13 +148,8 @@ module RedisQueuedLocks
         rel_queue: Resource.prepare_lock_queue(lock_name), queue_res: queue_res, lock_res: lock_res }
     end
 
-    # Everybody who holds or waits.
-    def owners(lock_scan_size, queue_scan_size)
-      holders = context.locks(batch_size: lock_scan_size).map(&:owner)
-      waiters = context.queues(batch_size: queue_scan_size).map(&:key).flat_map do |name|
-        (context.queue(name)&.waiters || []).map(&:owner)
-      end
-      (holders + waiters).compact.uniq
+    def waiters_of(name)
+      (context.queue(name)&.waiters || []).filter_map(&:owner)
     end
 
     def owner_of?(owner, host_id, acquirer_id)
