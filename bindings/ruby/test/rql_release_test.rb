@@ -55,6 +55,17 @@ class RqlReleaseTest < Minitest::Test
     refute client.locked?("a")
   end
 
+  def test_a_lock_that_was_taken_away_is_not_unlocked_or_extended_for_its_next_holder
+    client.lock("a", ttl: 20_000)
+    in_child do
+      assert client.unlock("a", force: true)[:ok]
+      assert client.lock("a", ttl: 20_000)[:ok]
+    end
+    assert_equal :refused_not_holder, client.extend_lock_ttl("a", 5_000, logger: RqlHelper::Told.new)[:result]
+    assert_equal %i[nothing_to_release refused_not_holder], results(client.unlock("a", logger: RqlHelper::Told.new))
+    assert client.locked?("a")
+  end
+
   def test_a_lock_that_somebody_takes_while_it_is_found_free_is_left_to_him
     context = client.send(:context)
     held_elsewhere("a") do
@@ -84,9 +95,9 @@ class RqlReleaseTest < Minitest::Test
   end
 
   def test_an_extended_lock_is_held_until_the_end_of_its_block
-    client.lock("a", ttl: 150) do
+    client.lock("a", ttl: 500) do
       assert client.extend_lock_ttl("a", 5_000)[:ok]
-      sleep 0.3
+      sleep 0.7
       refute elsewhere { client.lock("a", timeout: 0) }[:ok]
     end
     refute client.locked?("a")

@@ -20,7 +20,7 @@ class RqlSeriesTest < Minitest::Test
   end
 
   def test_without_a_block_the_series_lives_for_its_ttl
-    assert_equal({ ok: true, result: %w[rql:lock:x rql:lock:y] }, client.lock_series("x", "y", ttl: 300))
+    assert_equal({ ok: true, result: %w[rql:lock:x rql:lock:y] }, client.lock_series("x", "y", ttl: 1_000))
     refute elsewhere { client.lock("y", timeout: 0) }[:ok]
     eventually("the end of its ttl") { client.locks.empty? }
     detailed = client.lock_series("x", "y", ttl: 300, detailed_result: true)[:result]

@@ -38,10 +38,30 @@ module RedisQueuedLocks
     end
 
     # Acquires a lock. With a block, runs it under the lock, gives the lock back whatever ended it, and answers what it
-    # answered; without one the lock ends with its ttl (or by {#unlock}). README.md of this gem names the manual that
-    # describes each keyword; times are milliseconds, but `timeout` and `queue_ttl` seconds.
+    # answered; without one the lock ends with its ttl (or by {#unlock}). Defaults are those of the configuration.
     #
     # @param lock_name [String] 1 to 512 bytes
+    # @option options [Integer] :ttl milliseconds that the lock lives for, 20 and more
+    # @option options [Numeric] :queue_ttl seconds after which the request goes to the end of the queue; 0 = never
+    # @option options [Numeric, nil] :timeout seconds to wait; nil = without limit, 0 = one try
+    # @option options [Boolean] :timed end the block with the lock's ttl
+    # @option options [Integer, nil] :retry_count tries; nil = without limit
+    # @option options [Integer] :retry_delay milliseconds between tries; a release does not wait for them
+    # @option options [Integer] :retry_jitter milliseconds that are added at random
+    # @option options [Boolean] :raise_errors as {#lock!}
+    # @option options [Boolean] :fail_fast one try, and none where somebody has the lock
+    # @option options [Symbol] :conflict_strategy where this acquirer has the lock already: :wait_for_lock,
+    #   :work_through, :extendable_work_through, :dead_locking
+    # @option options [Symbol] :access_strategy :queued, :random
+    # @option options [String] :identity instead of {#uniq_identity}
+    # @option options [Hash, nil] :meta comes back in {#lock_info}, as text
+    # @option options [Boolean] :detailed_acq_timeout_error say in the error who holds and who waits
+    # @option options [Object] :instrument comes back in events
+    # @option options [#notify] :instrumenter
+    # @option options [#debug] :logger
+    # @option options [Boolean] :log_lock_try log each step of each try
+    # @option options [Boolean, Integer, #sampling_happened?] :log_sampling_enabled (also :log_sampling_percent,
+    #   :log_sampler, :log_sample_this, and the same with instr_) of how many calls is told
     # @return [Hash] without a block, and for every failure: { ok: true, result: { lock_key:, acq_id:, ts:, ttl: } } or
     #   { ok: false, result: :timeout_reached, :retry_count_reached, :fail_fast_no_try, :fail_fast_after_try,
     #   :conflict_dead_lock or :unknown }

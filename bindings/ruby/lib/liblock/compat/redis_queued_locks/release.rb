@@ -129,11 +129,17 @@ module RedisQueuedLocks
 
     def extend_by(lock_name, seconds, force)
       acquirer_id = current_acquirer_id
-      lock = backend.held(acquirer_id, lock_name.to_s)
-      return lock.extend(seconds, add: true) if lock
+      return if extended_by_handle?(backend.held(acquirer_id, lock_name.to_s), seconds)
 
       acquirer_id = context.inspect_key(lock_name)&.value || acquirer_id if force
       context.extend_key(lock_name, acquirer_id, seconds, add: true)
+    end
+
+    # The handle knows of its new lease then, too. One that was taken away is no answer: who has the lock now?
+    def extended_by_handle?(lock, seconds)
+      lock&.extend(seconds, add: true)
+    rescue Liblock::Lost, Liblock::NotHeld
+      false
     end
 
     # @return [Array<Symbol>] what there was: :had_lock, :had_queue
