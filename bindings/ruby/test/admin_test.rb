@@ -100,7 +100,7 @@ class AdminTest < Minitest::Test
     instrumenter = Object.new
     instrumenter.define_singleton_method(:instrument) do |name, payload|
       told << [name, payload[:key]]
-      raise "told" if told.size == 1
+      raise "told" if name.start_with?("obtained")
     end
     context.instrumenter = instrumenter
     _, noise = capture_io do

@@ -68,15 +68,23 @@ module Liblock
       end
     end
 
-    # Writes the log to a ::Logger, or anything with `add(severity, message, name)`, from now on; nil ends it.
+    # Tells the block of each entry of the log from now on, one after the other, on a Ruby thread of this context. nil
+    # (no block): of none any more.
     # @param level [Symbol] :error, :warning, :info or :debug, and what is more important
-    def log_to(logger, level: :info)
+    # @yieldparam entry [LogEntry]
+    def on_log(level: :info, &block)
       levels = Numbers::LOG_LEVELS
       number = levels.fetch(level) { raise ArgumentError, "level is one of #{levels.keys.inspect}" }
-      if logger
-        listener.hear(:log) { |entry| logger.add(Listener::SEVERITIES.fetch(entry.level), entry.to_s, "liblock") }
-      end
-      accept_listening(:log, logger) { |native, *words| Native.set_log(native, logger ? number : 0, *words) }
+      listener.hear(:log, &block) if block
+      accept_listening(:log, block) { |native, *words| Native.set_log(native, block ? number : 0, *words) }
+    end
+
+    # Writes the log to a ::Logger, or anything with `add(severity, message, name)`, from now on; nil ends it.
+    # @param level as in {#on_log}
+    def log_to(logger, level: :info)
+      return on_log(level: level) unless logger
+
+      on_log(level: level) { |entry| logger.add(Listener::SEVERITIES.fetch(entry.level), entry.to_s, "liblock") }
     end
 
     # The same with level :info.

@@ -46,6 +46,13 @@ module Liblock
       granted(keys.map { |key| Context.key(key) }, options, many: true)
     end
 
+    # The same; an end without the lock is always an error.
+    # @return [Lock]
+    # @raise [Busy, Timeout, RetriesExhausted, Error]
+    def lock_many!(keys, **options)
+      granted(keys.map { |key| Context.key(key) }, options, many: true, strict: true)
+    end
+
     # Excludes every other lock of the context's table. Local contexts only.
     # @return [Lock, nil]
     # @raise [Unsupported] on a server

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+#
+# Who is told: instrumenters, loggers, and the samplers that say of how much. An instrumenter or logger that raises must
+# not cost anybody a lock, so what it raises is passed over.
+module RedisQueuedLocks
+  # Instrumenters: anything with `notify(event, payload)`.
+  module Instrument
+    # Gives events to ActiveSupport::Notifications.
+    module ActiveSupport
+      def self.notify(event, payload = {})
+        ::ActiveSupport::Notifications.instrument(event, payload)
+      end
+    end
+
+    # Does nothing; the default.
+    module VoidNotifier
+      def self.notify(event, payload = {}); end
+    end
+
+    # Chance.
+    module Sampler
+      def self.sampling_happened?(percent)
+        percent > rand(100)
+      end
+    end
+  end
+
+  # Loggers: anything with `debug(progname = nil, &block)`.
+  module Logging
+    # Does nothing; the default.
+    module VoidLogger
+      %i[debug info warn error fatal unknown].each { |level| define_singleton_method(level) { |*, &_block| true } }
+    end
+
+    # Chance.
+    module Sampler
+      def self.sampling_happened?(percent)
+        percent > rand(100)
+      end
+    end
+  end
+
+  # What one call tells, decided once for the whole call by its keywords.
+  # @api private
+  class Reporter
+    attr_reader :instrument
+
+    # @param options [Hash] the shared keywords, with what the configuration says where they were not given
+    def initialize(options)
+      @logger, @instrumenter = options[:logger], options[:instrumenter]
+      @instrument = options[:instrument]
+      @logs = sampled?(options, :log) && @logger != Logging::VoidLogger
+      @notifies = sampled?(options, :instr) && @instrumenter != Instrument::VoidNotifier
+    end
+
+    def logs?
+      @logs
+    end
+
+    def log(text)
+      @logger.debug { text } if @logs
+    rescue StandardError
+      nil
+    end
+
+    def notify(event, payload)
+      @instrumenter.notify("redis_queued_locks.#{event}", payload) if @notifies
+    rescue StandardError
+      nil
+    end
+
+    # For what a user of the original may not expect: whatever the sampling says, on stderr where there is no logger.
+    def warn(text)
+      text = "[redis_queued_locks.refused] #{text}"
+      return Kernel.warn(text) if @logger == Logging::VoidLogger
+
+      @logger.respond_to?(:warn) ? @logger.warn { text } : @logger.debug { text }
+    rescue StandardError
+      nil
+    end
+
+    private
+
+    def sampled?(options, kind)
+      return true if !options[:"#{kind}_sampling_enabled"] || options[:"#{kind}_sample_this"]
+
+      options[:"#{kind}_sampler"].sampling_happened?(options[:"#{kind}_sampling_percent"])
+    end
+  end
+end
