@@ -133,14 +133,16 @@ class Program:
         self.add("cancel", {"status": "INVALID_HANDLE"}, request=waiter.request)
 
     def settle(self, granted, told=()):
-        """Reads what a release, or what took a lock away, has caused."""
+        """Reads what a release, or what took a lock away, has caused: first the end of a thread, since a runner looks
+        through its locks only while no step of another thread adds one."""
+        if self.thread_waits in granted:
+            self.add("finish", of="t")
+            self.table.reports_loss.discard(self.thread_waits)
         ends = [{"kind": "LOST", "lock": handle, "status": "LOST"} for handle in told]
         ends += [{"request": request} for request in granted if request != self.thread_waits]
         if ends:
             self.add("await", ends=ends, any_order=True if len(ends) > 1 else None)
         if self.thread_waits in granted:
-            self.add("finish", of="t")
-            self.table.reports_loss.discard(self.thread_waits)
             self.thread_waits = None
 
     def release(self):
@@ -150,7 +152,7 @@ class Program:
         keys = self.table.locks[handle].keys
         self.add("release", lock=handle)
         granted = self.table.release(handle)
-        if granted and self.chance(30):
+        if granted and self.thread_waits not in granted and self.chance(30):
             self.add("try_acquire", {"status": "BUSY"}, key=keys[0] if self.table.holders[keys[0]] else keys[-1])
         self.settle(granted)
 
