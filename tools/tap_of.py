@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 
+from tap import Tap
+
 RESULTS = {
     "go": re.compile(r"^(?P<deep> *)--- (?P<how>PASS|FAIL|SKIP): (?P<name>\S+)"),
     "minitest": re.compile(r"^(?P<deep>)(?P<name>\S+#test_\S+) = \S+ s = (?P<how>[.SEF])"),
@@ -27,23 +29,20 @@ def main():
     arguments = parser.parse_args()
     done = subprocess.run(arguments.command, cwd=arguments.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace", check=False)
-    number, failed = 0, 0
+    tap = Tap()
     for line in done.stdout.splitlines():
         match = RESULTS[arguments.kind].match(line)
         if not match or match["deep"]:
             continue
-        number += 1
-        failed += match["how"] not in (*PASSED, *SKIPPED)
-        skip = f" # SKIP {match['name']}" if match["how"] in SKIPPED else ""
-        print(f"{'not ok' if match['how'] not in (*PASSED, *SKIPPED) else 'ok'} {number} - {match['name']}{skip}")
-    if (done.returncode != 0) != (failed > 0) or number == 0:
-        number, failed = number + 1, failed + 1
-        print(f"not ok {number} - {' '.join(arguments.command)} ended with {done.returncode}")
-    print(f"1..{number}")
-    if failed:
+        is_skipped = match["how"] in SKIPPED
+        tap.rule(match["name"] + (" # SKIP " + match["name"] if is_skipped else ""),
+                 [] if is_skipped or match["how"] in PASSED else ["see the output"])
+    if (done.returncode != 0) != (tap.failed > 0) or tap.count == 0:
+        tap.rule(f"{' '.join(arguments.command)} ends as its tests do", [f"it ended with {done.returncode}"])
+    if tap.failed:
         print(done.stdout, file=sys.stderr)
-    return 1 if failed else 0
+    tap.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

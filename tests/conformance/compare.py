@@ -15,6 +15,9 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "tools"))
+from tap import Tap  # noqa: E402  (the path had to be set first)
+
 SUPPORT = HERE.parent / "support"
 # Those that a runner must fail, each at its step and for its reason; the others are for check_runner.py.
 SELF_TESTS = ["invariants", "malformed", "malformed_about", "malformed_schema", "wrong_ends", "wrong_expectations"]
@@ -42,17 +45,9 @@ def run(command, context, agent, files):
     return told, is_whole, done.stdout + done.stderr
 
 
-class Tap:
-    def __init__(self):
-        self.number = self.failed = 0
-
-    def line(self, passed, name, why=""):
-        self.number += 1
-        self.failed += not passed
-        print(f"{'ok' if passed else 'not ok'} {self.number} - {name}", flush=True)
-        if not passed:
-            for one in why.splitlines()[-40:]:
-                print(f"# {one}")
+def unless(holds, why):
+    """The problems of a rule: none, or the last lines of why."""
+    return [] if holds else (why or "no output").splitlines()[-40:]
 
 
 def cause_of(name, text):
@@ -69,15 +64,14 @@ def compare(tap, runners, context, agent, files):
     for language, command in runners:
         told, is_whole, text = run(command, context, agent, files)
         counts[language] = len(told)
-        tap.line(is_whole, f"the runner for {language} comes to its end on {context}", text)
+        tap.rule(f"the runner for {language} comes to its end on {context}", unless(is_whole, text))
         for name, passed in told.items():
-            tap.line(passed, f"{language} on {context}: {name}", cause_of(name, text))
+            tap.rule(f"{language} on {context}: {name}", unless(passed, cause_of(name, text) or "failed"))
         if reference is None:
             reference = told
         else:
             differing = sorted(name for name in {*told, *reference} if told.get(name) != reference.get(name))
-            tap.line(not differing, f"{language} says the same as {runners[0][0]} on {context}",
-                     "\n".join(differing))
+            tap.rule(f"{language} says the same as {runners[0][0]} on {context}", differing)
     return counts
 
 
@@ -86,8 +80,8 @@ def test_runners(tap, runners):
     for language, command in runners:
         told, is_whole, text = run([*command, "--selftest"], "local", None, files)
         bad = [name for name, passed in told.items() if not passed]
-        tap.line(is_whole and not bad, f"the runner for {language} fails what is wrong on purpose, {len(told)} times",
-                 cause_of(bad[0], text) if bad else text)
+        tap.rule(f"the runner for {language} fails what is wrong on purpose, {len(told)} times",
+                 unless(is_whole and not bad, cause_of(bad[0], text) if bad else text))
 
 
 def compare_programs(tap, runners, context, agent, programs):
@@ -98,9 +92,8 @@ def compare_programs(tap, runners, context, agent, programs):
         for language, command in runners:
             told, is_whole, text = run(command, context, agent, files)
             bad = [name for name, passed in told.items() if not passed]
-            tap.line(is_whole and not bad and len(told) == programs,
-                     f"{language} on {context}: {programs} random programs do what the model says",
-                     cause_of(bad[0], text) if bad else text)
+            tap.rule(f"{language} on {context}: {programs} random programs do what the model says",
+                     unless(is_whole and not bad and len(told) == programs, cause_of(bad[0], text) if bad else text))
 
 
 def main():
@@ -116,14 +109,14 @@ def main():
     test_runners(tap, runners)
     for context in arguments.context or ["local", "redis", "quorum"]:
         counts = compare(tap, runners, context, arguments.agent, scenarios)
-        tap.line(len(set(counts.values())) == 1, f"all languages have run as many scenarios on {context}", str(counts))
+        tap.rule(f"all languages have run as many scenarios on {context}",
+                 unless(len(set(counts.values())) == 1, str(counts)))
         table.append(f"# {context}: " + ", ".join(f"{language} {count}" for language, count in counts.items()))
     for context, programs in (one.split("=") for one in arguments.programs):
         compare_programs(tap, runners, context, arguments.agent, int(programs))
     print("\n".join(["# scenarios run:", *table]))
-    print(f"1..{tap.number}")
-    return 1 if tap.failed else 0
+    tap.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
