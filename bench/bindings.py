@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What a binding costs: the uncontended local acquire and release through Go, Rust and Ruby, as ratios to C in the same
 run. Each program runs once per round, one after the other, pinned to one CPU; a ratio is computed inside a round, and
-the table shows the median of the rounds with the least and the greatest. Needs the library where pkg-config finds it.
+the table shows the median of the rounds with the least and the greatest. Go is also compared with C and two calls from
+Go into C that do nothing: what a binding by cgo cannot go below. Needs the library where pkg-config finds it.
 
     bindings.py [--rounds N] [--build FOLDER]"""
 import argparse
@@ -25,10 +26,14 @@ def build_c(build):
     return [str(program)]
 
 
-def build_go(build):
+def build_go(build, benchmark="AcquireRelease"):
     program = build / "pair-go"
     subprocess.run(["go", "test", "-c", "-o", str(program), "."], check=True, cwd=ROOT / "bindings/go")
-    return [str(program), "-test.run", "^$", "-test.bench", "AcquireRelease$", "-test.benchtime", "500ms"]
+    return [str(program), "-test.run", "^$", "-test.bench", f"^Benchmark{benchmark}$", "-test.benchtime", "500ms"]
+
+
+def build_two_calls(build):
+    return build_go(build, "TwoBareCalls")
 
 
 def build_rust(_):
@@ -59,14 +64,19 @@ def main():
     arguments = parser.parse_args()
     arguments.build.mkdir(parents=True, exist_ok=True)
     programs = {name: build(arguments.build) for name, build in
-                (("C", build_c), ("Go", build_go), ("Rust", build_rust), ("Ruby", build_ruby))}
+                (("C", build_c), ("two bare calls from Go", build_two_calls), ("Go", build_go), ("Rust", build_rust),
+                 ("Ruby", build_ruby))}
     rounds = [{name: nanoseconds(command) for name, command in programs.items()} for _ in range(arguments.rounds)]
+    for one in rounds:
+        one["C and two bare calls from Go"] = one["C"] + one["two bare calls from Go"]
     print(f"| language | ns per pair | ratio to C ({arguments.rounds} rounds: median, least to greatest) |")
     print("| --- | --- | --- |")
-    for name in programs:
+    for name in rounds[0]:
         ratios = sorted(one[name] / one["C"] for one in rounds)
         cost = statistics.median(one[name] for one in rounds)
         print(f"| {name} | {cost:.0f} | {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}) |")
+    to_floor = sorted(one["Go"] / one["C and two bare calls from Go"] for one in rounds)
+    print(f"Go to C and two bare calls: {statistics.median(to_floor):.2f} ({to_floor[0]:.2f} to {to_floor[-1]:.2f})")
     return 0
 
 

@@ -29,12 +29,11 @@ liblock_status refuse(liblock_result *result, Status status, const char *message
 }
 
 void fill_fast(liblock_result *result, const FastGrant &granted, Nanos ttl) {
-  Outcome outcome;
-  outcome.grant.handle = granted.handle;
-  outcome.grant.token = granted.token;
-  outcome.grant.hold_count = 1;
-  outcome.grant.remaining = ttl;
-  fill_result(result, outcome);
+  Grant grant;
+  grant.token = granted.token;
+  grant.hold_count = 1;
+  grant.remaining = ttl;
+  fill_numbers(result, Status::OK, grant, 0);
 }
 
 liblock_status acquire_one(liblock_context *context, const void *key, size_t key_size,

@@ -5,24 +5,9 @@
 namespace liblock::capi {
 
 void fill_result(liblock_result *result, Outcome &outcome) {
-  const Grant &grant = outcome.grant;
   const bool ok = outcome.status == Status::OK;
-  result->status = raw(outcome.status);
-  result->attempts = grant.attempts;
-  result->token = grant.token;
-  result->waited_ms = outcome.waited / kMillisecond;
-  result->remaining_ms = grant.remaining == kNever ? -1 : ms_from_nanos(grant.remaining);
-  result->queue_position = grant.queue_position;
-  result->queue_length = grant.queue_length;
-  result->hold_count = ok ? grant.hold_count : 0;
-  result->flags = grant.flags;
-  result->votes = grant.nodes != 0 ? grant.votes : ok;
-  result->nodes = grant.nodes != 0 ? grant.nodes : ok;
-  result->replicas = ok ? grant.replicas : 0;
-  result->reserved = 0;
-  result->info = nullptr;
+  fill_numbers(result, outcome.status, outcome.grant, outcome.waited);
   if (outcome.info != nullptr) result->info = new (std::nothrow) liblock_info{std::move(outcome.info)};
-  result->message[0] = '\0';
   if (ok && outcome.notice.empty()) return;
   const std::string text = ok                        ? outcome.notice
                            : outcome.message.empty() ? status_text(result->status)

@@ -76,21 +76,16 @@ func (p *pending) granted(handle uint64, result Result) *Lock {
 // ErrCanceled with ctx.Err() where ctx ended it; over a quorum also ErrNoQuorum, ErrQuarantined, ErrNodesMismatch and
 // ErrInDoubt.
 func (c *Context) Lock(ctx context.Context, key string, options ...LockOption) (*Lock, error) {
-	wanted := wantedResult(ctx)
-	if len(options) > 0 || !c.local || c.told.Load() != 0 || ctx.Err() != nil || !c.enter() {
+	isPlain := c.local && len(options) == 0 && c.told.Load() == 0 && wantedResult(ctx) == nil && ctx.Err() == nil
+	if !isPlain || !c.enter() {
 		return c.acquire(ctx, target{how: C.BRIDGE_ONE, key: key}, options)
 	}
-	answer := C.bridge_acquire(c.handle, C.BRIDGE_TRY, keyPtr(key), C.size_t(len(key)), nil, 0, nil)
+	grant := C.bridge_try_plain(c.handle, keyPtr(key), C.size_t(len(key)))
 	c.leave()
-	if Status(answer.status) != OK {
+	if Status(grant.status) != OK {
 		return c.acquire(ctx, target{how: C.BRIDGE_ONE, key: key}, options)
 	}
-	lock := &Lock{c: c, handle: uint64(answer.lock), token: uint64(answer.result.token)}
-	if wanted != nil {
-		told := answer.result // a copy that goes to the heap only here
-		*wanted = resultOf(&told)
-	}
-	return lock, nil
+	return &Lock{c: c, handle: uint64(grant.lock), token: uint64(grant.token)}, nil
 }
 
 // TryLock makes one attempt and never waits for a holder: ErrBusy. Waiting options count as 0.

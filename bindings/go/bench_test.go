@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+
+	liblock "liblock.dev/go"
 )
 
 // BenchmarkAcquireRelease is the uncontended pair in a local context: two calls into C.
@@ -20,6 +22,15 @@ func BenchmarkAcquireRelease(b *testing.B) {
 		}
 		if err := l.Unlock(background); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkTwoBareCalls is what the border between Go and C costs a pair that does nothing: two calls.
+func BenchmarkTwoBareCalls(b *testing.B) {
+	for i := 0; i < b.N; i++ {
+		if liblock.VersionNumber() != liblock.VersionNumber() {
+			b.Fatal("the library changed under way")
 		}
 	}
 }

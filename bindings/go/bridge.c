@@ -42,6 +42,16 @@ bridge_answer bridge_acquire(liblock_context *context, int32_t how, const char *
   return answer;
 }
 
+bridge_grant bridge_try_plain(liblock_context *context, const char *key, size_t size) {
+  bridge_grant grant;
+  liblock_result result;
+  result.struct_size = sizeof result;
+  grant.lock = 0;
+  grant.status = liblock_try_acquire(context, key, size, NULL, &grant.lock, &result);
+  grant.token = grant.status == LIBLOCK_OK ? result.token : 0;
+  return grant;
+}
+
 bridge_answer bridge_adopt(liblock_context *context, const char *bytes, size_t size,
                            const liblock_acquire_options *options) {
   bridge_answer answer = bridge_begin();

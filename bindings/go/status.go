@@ -130,7 +130,8 @@ func statusError(op string, status Status) error {
 		return nil
 	}
 	text := C.GoString(C.liblock_status_text(C.liblock_status(status)))
-	return &Error{Op: op, Status: status, Message: text, Result: Result{Status: status, Message: text}}
+	result := Result{Status: status, Message: text, Attempts: 1, RemainingMs: -1, QueuePosition: -1, QueueLength: -1}
+	return &Error{Op: op, Status: status, Message: text, Result: result}
 }
 
 // Version is that of the loaded library, such as "0.1.0".

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::context::{Context, Inner};
-use crate::error::{call_for_token, check, Error, Outcome, Result};
+use crate::error::{call, check, Error, Outcome, Result};
 use crate::future::Op;
 use crate::handle::Extend;
 use crate::status::Status;
@@ -102,18 +102,26 @@ impl<'c> Guard<'c> {
     /// `NotHeld`: released before by other means. `InDoubt`, `Partial`: no answer, the library goes on.
     /// `WouldDeadlock`: in a callback, on a server; the lock is given back in the background then.
     #[inline]
-    pub fn release(mut self) -> Result<()> {
+    pub fn release(self) -> Result<()> {
+        match self.holder {
+            Holder::Borrowed(context) if context.inner.is_local => {
+                // Nothing is left for the drop, which would cost as much as the rest of this: no wait can be refused
+                // here, and the context is a reference. What a release tells besides its status, a guard asks not.
+                let lock = std::mem::ManuallyDrop::new(self).lock.0;
+                let status = unsafe { sys::liblock_release(context.raw(), lock, std::ptr::null_mut()) };
+                context.inner.released(lock, status);
+                check(status)
+            }
+            _ => self.release_asking(),
+        }
+    }
+
+    fn release_asking(mut self) -> Result<()> {
         let context = self.context();
-        let raw = context.raw();
-        // What a local release tells besides its status is nothing that a guard asks for.
-        let released = if context.inner.is_local {
-            check(unsafe { sys::liblock_release(raw, self.lock.0, std::ptr::null_mut()) })
-        } else {
-            call_for_token(|result| unsafe { sys::liblock_release(raw, self.lock.0, result) }).map(drop)
-        };
-        let status = released.as_ref().map_or_else(Error::status, |_| Status::Ok);
+        let released = call(|result| unsafe { sys::liblock_release(context.raw(), self.lock.0, result) }).map(drop);
+        let status = released.as_ref().map_or_else(Error::status, |_| Status::Ok).raw();
         context.inner.released(self.lock.0, status);
-        self.is_over = status != Status::WouldDeadlock;
+        self.is_over = status != sys::LIBLOCK_WOULD_DEADLOCK;
         released
     }
 
@@ -218,6 +226,7 @@ impl<'c> Guard<'c> {
 }
 
 impl Drop for Guard<'_> {
+    #[inline]
     fn drop(&mut self) {
         if !self.is_over {
             self.context().inner.release_quietly(self.lock.0);

@@ -75,7 +75,7 @@ impl Context {
     pub fn release(&self, lock: Lock) -> Result<Outcome> {
         let released = call(|result| unsafe { sys::liblock_release(self.raw(), lock.0, result) });
         let status = released.as_ref().map_or_else(Error::status, |_| Status::Ok);
-        self.inner.released(lock.0, status);
+        self.inner.released(lock.0, status.raw());
         released
     }
 

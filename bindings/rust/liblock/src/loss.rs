@@ -127,10 +127,10 @@ impl Inner {
 
     /// What a release answered says how the lock ended for whoever waits for its loss.
     #[inline]
-    pub(crate) fn released(&self, lock: u64, status: Status) {
+    pub(crate) fn released(&self, lock: u64, status: sys::liblock_status) {
         match status {
-            Status::Lost => self.forget(lock, Status::Lost),
-            Status::WouldDeadlock => {}
+            sys::LIBLOCK_LOST => self.forget(lock, Status::Lost),
+            sys::LIBLOCK_WOULD_DEADLOCK => {}
             _ => self.forget(lock, Status::NotHeld),
         }
     }
@@ -138,9 +138,13 @@ impl Inner {
     /// Locks that nobody watches, which are most, cost one load.
     #[inline]
     pub(crate) fn forget(&self, lock: u64, status: Status) {
-        if self.loss_count.load(std::sync::atomic::Ordering::Acquire) == 0 {
-            return;
+        if self.loss_count.load(std::sync::atomic::Ordering::Acquire) != 0 {
+            self.forget_watched(lock, status);
         }
+    }
+
+    #[cold]
+    fn forget_watched(&self, lock: u64, status: Status) {
         let mut losses = self.losses.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let watched = losses.remove(&lock);
         self.loss_count.store(losses.len(), std::sync::atomic::Ordering::Release);
