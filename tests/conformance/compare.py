@@ -7,6 +7,8 @@ compares what each says of each scenario. Prints TAP, with the counts per langua
 
 The first runner is what the others are compared with. AGENT is who founds the quorum. A command is split at spaces."""
 import argparse
+import concurrent.futures
+import os
 import pathlib
 import re
 import shlex
@@ -45,6 +47,14 @@ def run(command, context, agent, files):
     return told, is_whole, done.stdout + done.stderr
 
 
+def run_each(runners, context, agent, files, *more):
+    """[(language, *what run says)] of the runners in their order. As many at once as there are processors: most of a
+    scenario is waiting, and each runner has servers of its own."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        told = pool.map(lambda runner: run([*runner[1], *more], context, agent, files), runners)
+        return [(language, *one) for (language, _), one in zip(runners, told)]
+
+
 def unless(holds, why):
     """The problems of a rule: none, or the last lines of why."""
     return [] if holds else (why or "no output").splitlines()[-40:]
@@ -61,8 +71,7 @@ def cause_of(name, text):
 def compare(tap, runners, context, agent, files):
     """One line for each scenario and language. Returns how many scenarios each has run."""
     counts, reference = {}, None
-    for language, command in runners:
-        told, is_whole, text = run(command, context, agent, files)
+    for language, told, is_whole, text in run_each(runners, context, agent, files):
         counts[language] = len(told)
         tap.rule(f"the runner for {language} comes to its end on {context}", unless(is_whole, text))
         for name, passed in told.items():
@@ -77,8 +86,7 @@ def compare(tap, runners, context, agent, files):
 
 def test_runners(tap, runners):
     files = [str(HERE / "selftest" / f"{name}.json") for name in SELF_TESTS]
-    for language, command in runners:
-        told, is_whole, text = run([*command, "--selftest"], "local", None, files)
+    for language, told, is_whole, text in run_each(runners, "local", None, files, "--selftest"):
         bad = [name for name, passed in told.items() if not passed]
         tap.rule(f"the runner for {language} fails what is wrong on purpose, {len(told)} times",
                  unless(is_whole and not bad, cause_of(bad[0], text) if bad else text))
@@ -89,8 +97,7 @@ def compare_programs(tap, runners, context, agent, programs):
         subprocess.run([sys.executable, HERE / "programs" / "generate.py", "--context", context, "--programs",
                         str(programs), directory], check=True)
         files = sorted(str(path) for path in pathlib.Path(directory).iterdir())
-        for language, command in runners:
-            told, is_whole, text = run(command, context, agent, files)
+        for language, told, is_whole, text in run_each(runners, context, agent, files):
             bad = [name for name, passed in told.items() if not passed]
             tap.rule(f"{language} on {context}: {programs} random programs do what the model says",
                      unless(is_whole and not bad and len(told) == programs, cause_of(bad[0], text) if bad else text))
