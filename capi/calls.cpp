@@ -14,9 +14,7 @@ struct Waiter {
   liblock_request *request;
 };
 
-// A local wait sleeps on its caller's thread.
-Status fill_wait(liblock_context *context, Ask::What what, int64_t wait_ms, Ask &ask) {
-  if (!context->rep->engine().talks_to_server()) return Status::UNSUPPORTED;
+Status fill_wait(Ask::What what, int64_t wait_ms, Ask &ask) {
   ask.what = what;
   return read_wait(wait_ms, ask.wait) ? Status::OK : Status::INVALID_ARGUMENT;
 }
@@ -26,7 +24,7 @@ liblock_status wait_for_key(liblock_context *context, const void *key, size_t ke
   return start(context, end.completions, end.callback, end.user_data, end.request, [&](Ask &ask) {
     if (!key_is_valid(key, key_size)) return Status::INVALID_ARGUMENT;
     ask.keys.emplace_back(bytes(key, key_size));
-    return fill_wait(context, what, wait_ms, ask);
+    return fill_wait(what, wait_ms, ask);
   });
 }
 
@@ -122,7 +120,7 @@ liblock_status liblock_wait_lost_async(liblock_context *context, liblock_lock lo
                                        void *user_data, liblock_request *request) {
   return start(context, completions, callback, user_data, request, [&](Ask &ask) {
     ask.lock = lock;
-    return fill_wait(context, Ask::What::WaitLost, wait_ms, ask);
+    return fill_wait(Ask::What::WaitLost, wait_ms, ask);
   });
 }
 

@@ -267,8 +267,6 @@ liblock_status liblock_wait_held_on_async(liblock_context *context, const void *
                                           liblock_request *request) {
   return start(context, completions, callback, user_data, request, [&](Ask &ask) {
     std::string ignored;
-    const Status status = fill_wait_held(context, bytes(key, key_size), node, wait_ms, ask, ignored);
-    if (status != Status::OK) return status;
-    return context->rep->engine().talks_to_server() ? Status::OK : Status::UNSUPPORTED;
+    return fill_wait_held(context, bytes(key, key_size), node, wait_ms, ask, ignored);
   });
 }

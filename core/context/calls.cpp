@@ -41,6 +41,11 @@ int32_t kind_of(Ask::What what) {
   }
 }
 
+bool waits(const Ask &ask) {
+  return ask.what == Ask::What::WaitLost || ask.what == Ask::What::WaitHeld ||
+         ask.what == Ask::What::WaitReleased;
+}
+
 // Of itself; it ends when its end was delivered.
 class AsyncAsk final : public Ask, public PendingCall, private PendingCall::EnginePart, public Notice {
  public:
@@ -121,6 +126,7 @@ Status start_call(Context &context, const CallEnd &end, liblock_request *request
                                              [](Ask *ask) { static_cast<AsyncAsk *>(ask)->unpin(); });
   auto *call = static_cast<AsyncAsk *>(kept.get());
   if (const Status status = fill(*call); status != Status::OK) return status;
+  if (waits(*call)) call->runtime = context.runtime();
   if (end.completions != nullptr) {
     if (const Status status = end.completions->reserve(); status != Status::OK) return status;
   }

@@ -17,6 +17,8 @@
 
 namespace liblock {
 
+class Runtime;
+
 // What is known of a held lock, from memory.
 struct HoldView {
   Status status = Status::INVALID_HANDLE;
@@ -86,6 +88,8 @@ class Ask {
   Nanos ttl = kNever;
   bool flag = false;  // Extend: adds; ForceRelease: drops the queue; lists: zombies only; and as said above
   Nanos wait = kNever;
+  // Of a wait that must not keep the thread it is asked on: where its time is kept. Null: it may.
+  std::shared_ptr<Runtime> runtime;
   std::string text;
   std::string value;
   uint64_t number = 0;

@@ -352,16 +352,17 @@ void LockTable::drop_ref(Shard &shard, KeyRef &ref, Deferred &deferred) {
   const KeyRef *const older = *link = std::exchange(ref.next, nullptr);
   ref.state = KeyRef::State::GivenBack;
   ref.record->taken.fetch_sub(1, std::memory_order_relaxed);
+  // Before the hold ends with it: that is a release of this key, also where the lock was lost by another one.
+  if (entry.queue != nullptr) {
+    const Status told = ref.record->lost.load() ? Status::LOST : Status::NOT_HELD;
+    end_watches(*entry.queue, Waiter::Kind::WatchLost, ref.record->handle, told, deferred);
+  }
   if (entry.refs == nullptr) {
     end_hold(shard, ref.index, EndReason::Released, false, deferred);
     return;
   }
   ++shard.counters.reentries_released;
   if (!ref.record->left_before.empty()) give_back_extension(shard, ref, older, deferred);
-  if (entry.queue != nullptr) {
-    const Status told = ref.record->lost.load() ? Status::LOST : Status::NOT_HELD;
-    end_watches(*entry.queue, Waiter::Kind::WatchLost, ref.record->handle, told, deferred);
-  }
 }
 
 void LockTable::give_back_held(Record &record, Deferred &deferred) {

@@ -8,6 +8,17 @@
 
 namespace liblock {
 
+namespace {
+
+Waiter::Kind watch_of(const Ask &ask) {
+  return ask.what == Ask::What::WaitLost   ? Waiter::Kind::WatchLost
+         : ask.what == Ask::What::WaitHeld ? Waiter::Kind::WatchHeld
+                                           : Waiter::Kind::WatchReleased;
+}
+Bytes key_of(const Ask &ask) { return ask.keys.empty() ? Bytes() : Bytes(ask.keys.front()); }
+
+}  // namespace
+
 // The table's side of a pending call, in the call's room. The call holds its first reference.
 class LocalEngine::Request final : public LocalRequest, public PendingCall::EnginePart {
  public:
@@ -41,6 +52,29 @@ class LocalEngine::Request final : public LocalRequest, public PendingCall::Engi
 
   LocalEngine &engine_;  // outlives its pending calls: they keep the context
   PendingCall &call_;    // kept by the context until ended()
+};
+
+// A wait for a key or a lock that keeps no thread: its end is that of the ask.
+class LocalEngine::Watch final : public LocalRequest {
+ public:
+  Watch(LocalEngine &engine, Ask &ask)
+      : LocalRequest(engine.table_, ask.runtime), engine_(engine), ask_(ask) {
+    params.wait = ask.wait;
+  }
+  void finished() override {
+    ask_.status = waiter.grant.status;
+    engine_.show_holder(ask_);
+    ask_.ended();  // may be the end of the engine
+    unpin();
+  }
+
+  AcquireParams params;
+
+ private:
+  ~Watch() override = default;
+
+  LocalEngine &engine_;  // kept by the ask
+  Ask &ask_;
 };
 
 LocalEngine::LocalEngine(std::shared_ptr<LockTable> table, std::string instance_id, const void *instance,
@@ -105,6 +139,7 @@ void LocalEngine::cancel(PendingCall &call) {
 
 void LocalEngine::start(Ask &ask) {
   try {
+    if (ask.runtime != nullptr) return watch(ask);
     ask.status = answer(ask);
   } catch (const std::bad_alloc &) {
     ask.status = Status::NO_MEMORY;
@@ -113,7 +148,7 @@ void LocalEngine::start(Ask &ask) {
 }
 
 Status LocalEngine::answer(Ask &ask) {
-  const Bytes key = ask.keys.empty() ? Bytes() : Bytes(ask.keys.front());
+  const Bytes key = key_of(ask);
   switch (ask.what) {
     case Ask::What::Release:
       return release(ask.lock);
@@ -162,11 +197,12 @@ Status LocalEngine::answer(Ask &ask) {
       close_owner(ask.owner);
       return Status::OK;
     case Ask::What::WaitLost:
-      return wait(Waiter::Kind::WatchLost, ask);
-    case Ask::What::WaitHeld:
-      return wait_held(ask);
     case Ask::What::WaitReleased:
-      return wait(Waiter::Kind::WatchReleased, ask);
+      return wait(ask);
+    case Ask::What::WaitHeld:
+      ask.status = wait(ask);
+      show_holder(ask);
+      return ask.status;
     case Ask::What::ReleaseKey:
       return table_->release_by_value(key, ask.text);
     case Ask::What::ExtendKey:
@@ -192,17 +228,20 @@ Status LocalEngine::extend(Handle h, Nanos ttl, bool add, HoldView &after) {
   return extended;
 }
 
-Status LocalEngine::wait(Waiter::Kind kind, const Ask &ask) {
-  const Bytes key = ask.keys.empty() ? Bytes() : Bytes(ask.keys.front());
-  return table_->wait_watching(kind, key, ask.lock, *unnamed_, ask.wait);
+Status LocalEngine::wait(const Ask &ask) {
+  return table_->wait_watching(watch_of(ask), key_of(ask), ask.lock, *unnamed_, ask.wait);
 }
 
-Status LocalEngine::wait_held(Ask &ask) {
-  const Status held = wait(Waiter::Kind::WatchHeld, ask);
-  if (held != Status::OK || !ask.flag) return held;
+void LocalEngine::watch(Ask &ask) {
+  auto *watch = new Watch(*this, ask);
+  table_->watch(*watch, watch_of(ask), key_of(ask), ask.lock, *unnamed_, watch->params);
+}
+
+// To who waited for it to be held, and wants to know by whom.
+void LocalEngine::show_holder(Ask &ask) {
+  if (ask.what != Ask::What::WaitHeld || ask.status != Status::OK || !ask.flag) return;
   if (auto seen = table_->inspect(ask.keys.front(), false); seen != nullptr && seen->is_held)
     ask.infos.push_back(std::move(seen));
-  return held;
 }
 
 Status LocalEngine::inspect(Ask &ask) {

@@ -39,11 +39,13 @@ class LocalEngine final : public Engine {
 
  private:
   class Request;
+  class Watch;
   void close_local_owner(LocalOwner &owner);
   Status answer(Ask &ask);
   Status extend(Handle h, Nanos ttl, bool add, HoldView &after);
-  Status wait_held(Ask &ask);
-  Status wait(Waiter::Kind kind, const Ask &ask);
+  void watch(Ask &ask);
+  Status wait(const Ask &ask);
+  void show_holder(Ask &ask);
   Status inspect(Ask &ask);
   void clear(Ask &ask);
   void lease_used();

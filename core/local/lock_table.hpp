@@ -56,6 +56,9 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
               const AcquireParams &params);
   // True: the wait will end with this status unless something else ended it before.
   bool ask_to_end(Waiter &waiter, Status status);
+  // The same without a waiting thread. params outlives the request.
+  void watch(LocalRequest &request, Waiter::Kind kind, Bytes key, Handle watched, LocalOwner &owner,
+             const AcquireParams &params);
   Status wait_watching(Waiter::Kind kind, Bytes key, Handle watched, LocalOwner &owner, Nanos wait);
   // Of who waits, or acts for it.
   Nanos tend(Waiter &waiter, Nanos now);
@@ -235,6 +238,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   bool place_of(const Waiter &waiter, size_t &position, size_t &length);
   Nanos tell_place(Waiter &waiter, Nanos now);
   Nanos tend_deadlock(Waiter &waiter, Nanos now);
+  Status begin_watching(Waiter &waiter, Bytes key);
   Status begin_watching_key(Waiter &waiter, Bytes key);
   Status begin_watching_lock(Waiter &waiter);
   Status begin_watching_global(Waiter &waiter);

@@ -2,26 +2,52 @@
 // Waits that want no lock: for a key to be held or released, for a lock to end. A watcher stands in the queue
 // of the key (or of the global lock) beside those who wait, and is ended by what it watches for.
 #include <algorithm>
+#include <new>
 
 #include "local/lock_table.hpp"
 
 namespace liblock {
 
+void LockTable::watch(LocalRequest &request, Waiter::Kind kind, Bytes key, Handle watched, LocalOwner &owner,
+                      const AcquireParams &params) {
+  Waiter &waiter = request.waiter;
+  waiter.request = &request;
+  waiter.kind = kind;
+  waiter.params = &params;
+  waiter.watched = watched;
+  waiter.owner = &owner;
+  request.pin();
+  {
+    Deferred deferred(*this);
+    Status begun = Status::NO_MEMORY;
+    try {
+      begun = begin_watching(waiter, key);
+    } catch (const std::bad_alloc &) {}
+    if (begun != Status::OK) finish(waiter, begun, deferred);
+  }
+  request.unpin();
+}
+
 Status LockTable::wait_watching(Waiter::Kind kind, Bytes key, Handle watched, LocalOwner &owner, Nanos wait) {
   AcquireParams params;
   params.wait = wait;
-  if (waiters_.load(std::memory_order_relaxed) >= static_cast<uint64_t>(options_.waiters_max))
-    recount_waiters();
   Waiter waiter;
   waiter.kind = kind;
   waiter.params = &params;
   waiter.watched = watched;
   waiter.owner = &owner;
-  const Status begun =
-      kind == Waiter::Kind::WatchLost ? begin_watching_lock(waiter) : begin_watching_key(waiter, key);
+  const Status begun = begin_watching(waiter, key);
   if (begun != Status::OK) return begun;
   if (waiter.word.load(std::memory_order_acquire) != Waiter::kDone) wait_blocking(waiter);
   return waiter.grant.status;
+}
+
+// OK: it is in a queue, or has ended. Otherwise it is in none.
+Status LockTable::begin_watching(Waiter &waiter, Bytes key) {
+  if (waiters_.load(std::memory_order_relaxed) >= static_cast<uint64_t>(options_.waiters_max))
+    recount_waiters();
+  return waiter.kind == Waiter::Kind::WatchLost ? begin_watching_lock(waiter)
+                                                : begin_watching_key(waiter, key);
 }
 
 Status LockTable::begin_watching_key(Waiter &waiter, Bytes key) {
@@ -73,6 +99,7 @@ Status LockTable::begin_watching_lock(Waiter &waiter) {
 }
 
 Status LockTable::begin_watching_global(Waiter &waiter) {
+  Deferred deferred(*this);
   std::unique_lock lock(global_.mutex);
   const bool held = std::any_of(global_.handles.begin(), global_.handles.end(),
                                 [&](const Record *r) { return r->handle == waiter.watched; });
@@ -80,6 +107,7 @@ Status LockTable::begin_watching_global(Waiter &waiter) {
     lock.unlock();
     return view(waiter.owner->instance(), waiter.watched).status;
   }
+  if (waiter.owner->closed.load(std::memory_order_relaxed)) return Status::CLOSED;
   if (waiters_.fetch_add(1) >= static_cast<uint64_t>(options_.waiters_max)) {
     waiters_.fetch_sub(1);
     return Status::LIMIT;
@@ -89,6 +117,8 @@ Status LockTable::begin_watching_global(Waiter &waiter) {
   waiter.serial.store(serial_.fetch_add(1) + 1, std::memory_order_relaxed);
   waiter.first_wait_at = waiter.enqueued_at;
   waiter.where.store(Waiter::kGlobalQueue);
+  if (waiter.request != nullptr && (waiter.params->wait != kNever || global_.deadline.load() != kNever))
+    deferred.nudge(waiter.request);
   return Status::OK;
 }
 

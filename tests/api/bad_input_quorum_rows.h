@@ -122,8 +122,14 @@ ROW(wait_held_on_of_an_empty_key, INVALID_ARGUMENT,
     liblock_wait_held_on(e->context, "k", 0, NULL, 0, &e->info, NULL))
 ROW(wait_held_on_with_a_bad_result, INVALID_ARGUMENT,
     liblock_wait_held_on(e->context, KEY("held"), NULL, 0, &e->info, BAD_RESULT))
-ROW(wait_held_on_async_in_a_local_context, UNSUPPORTED,
-    liblock_wait_held_on_async(e->context, KEY("held"), NULL, 0, e->queue, NULL, NULL, &e->request))
+ROW(wait_held_on_async_on_a_node_of_a_local_context, UNSUPPORTED,
+    liblock_wait_held_on_async(e->context, KEY("held"), "redis://a", 0, e->queue, NULL, NULL, &e->request))
+ROW(wait_held_async_for_minus_2, INVALID_ARGUMENT,
+    liblock_wait_held_async(e->context, KEY("held"), -2, e->queue, NULL, NULL, &e->request))
+ROW(wait_released_async_of_an_empty_key, INVALID_ARGUMENT,
+    liblock_wait_released_async(e->context, "k", 0, 0, e->queue, NULL, NULL, &e->request))
+ROW(wait_lost_async_of_a_closed_context, CLOSED,
+    liblock_wait_lost_async(e->closed, FORGED, 0, e->queue, NULL, NULL, &e->request))
 
 /* the quorum itself */
 ROW(quorum_init_without_a_context, INVALID_ARGUMENT, liblock_quorum_init(NULL, 0, NULL))

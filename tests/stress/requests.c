@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The lives of asynchronous requests: threads open contexts, ask for keys in every way, cancel, ask again from
+ * The lives of asynchronous requests: threads open contexts, ask for keys in every way, watch, cancel, ask again from
  * callbacks, lose leases, free owners and completion queues under what is pending, and close. Every request
  * ends exactly once, whatever went before it; what the memory checkers say is half of the test.
  */
@@ -85,6 +85,25 @@ static void ask(life *l, const char *key) {
   }
 }
 
+/* Of a lock that may have ended, or of a key whoever has it. */
+static void watch_others(life *l, const char *key) {
+  const int64_t wait_ms = pick(l, 3) == 0 ? -1 : (int64_t)pick(l, 4);
+  liblock_request request;
+  liblock_status status;
+  atomic_fetch_add(&l->asked, 1);
+  switch (pick(l, 3)) {
+    case 0:
+      status = liblock_wait_held_async(l->context, key, 1, wait_ms, NULL, ended, l, &request);
+      break;
+    case 1:
+      status = liblock_wait_released_async(l->context, key, 1, wait_ms, NULL, ended, l, &request);
+      break;
+    default:
+      status = liblock_wait_lost_async(l->context, l->lock, wait_ms, NULL, ended, l, &request);
+  }
+  if (status != LIBLOCK_OK) atomic_fetch_sub(&l->asked, 1);
+}
+
 static void read_queue(life *l) {
   liblock_completion end = {.struct_size = sizeof end};
   if (l->queue == NULL || liblock_completions_next(l->queue, 0, &end) != LIBLOCK_OK) return;
@@ -105,13 +124,15 @@ static void hold_and_extend(life *l, const char *key) {
   const liblock_acquire_options options = some_options(l);
   liblock_lock lock;
   if (liblock_try_acquire(l->context, key, 1, &options, &lock, NULL) != LIBLOCK_OK) return;
+  l->lock = lock;
+  if (pick(l, 2) == 0) watch_others(l, key);
   liblock_extend(l->context, lock, 1 + pick(l, 9), (int32_t)pick(l, 2), NULL);
   if (pick(l, 2) == 0) liblock_release(l->context, lock, NULL);
 }
 
 static void step(life *l, int number) {
   const char key[1] = {(char)('a' + pick(l, KEYS))};
-  switch (pick(l, 8)) {
+  switch (pick(l, 9)) {
     case 0:
       ask_through_queue(l, key);
       break;
@@ -124,6 +145,9 @@ static void step(life *l, int number) {
       break;
     case 3:
       read_queue(l);
+      break;
+    case 4:
+      watch_others(l, key);
       break;
     default:
       ask(l, key);

@@ -691,8 +691,7 @@ LIBLOCK_API liblock_status liblock_force_release_async(liblock_context *context,
                                                        int32_t flags, liblock_completions *completions,
                                                        liblock_callback callback, void *user_data,
                                                        liblock_request *request);
-/* liblock_wait_lost, _held and _released without a waiting thread, for contexts with a server (UNSUPPORTED in a local
- * one). They end after wait_ms, or as CLOSED. Since 0.1. */
+/* liblock_wait_lost, _held and _released without a waiting thread. They end after wait_ms, or as CLOSED. Since 0.1. */
 LIBLOCK_API liblock_status liblock_wait_lost_async(liblock_context *context, liblock_lock lock, int64_t wait_ms,
                                                    liblock_completions *completions, liblock_callback callback,
                                                    void *user_data, liblock_request *request);
@@ -704,8 +703,7 @@ LIBLOCK_API liblock_status liblock_wait_released_async(liblock_context *context,
                                                        int64_t wait_ms, liblock_completions *completions,
                                                        liblock_callback callback, void *user_data,
                                                        liblock_request *request);
-/* liblock_read and _wait_held_on in the same way; the completion's info is the receiver's. wait_held_on_async: contexts
- * with a server only. Since 0.1. */
+/* liblock_read and _wait_held_on in the same way; the completion's info is the receiver's. Since 0.1. */
 LIBLOCK_API liblock_status liblock_read_async(liblock_context *context, const void *key, size_t key_size, int32_t mode,
                                               const char *node, liblock_completions *completions,
                                               liblock_callback callback, void *user_data, liblock_request *request);
