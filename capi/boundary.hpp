@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "context/context.hpp"
+#include "context/counts.hpp"
 #include "context/struct_size.hpp"
 
 namespace liblock::capi {
@@ -40,19 +41,11 @@ inline bool result_is_usable(const liblock_result *result) {
 
 // All of a result but text and info. Here, so that the shortest path writes a few constants and makes no Outcome.
 inline void fill_numbers(liblock_result *result, Status status, const Grant &grant, Nanos waited) {
-  const bool ok = status == Status::OK;
   result->status = raw(status);
-  result->attempts = grant.attempts;
   result->token = grant.token;
   result->waited_ms = waited / kMillisecond;
   result->remaining_ms = grant.remaining == kNever ? -1 : ms_from_nanos(grant.remaining);
-  result->queue_position = grant.queue_position;
-  result->queue_length = grant.queue_length;
-  result->hold_count = ok ? grant.hold_count : 0;
-  result->flags = grant.flags;
-  result->votes = grant.nodes != 0 ? grant.votes : ok;
-  result->nodes = grant.nodes != 0 ? grant.nodes : ok;
-  result->replicas = ok ? grant.replicas : 0;
+  tell_counts(*result, status == Status::OK, grant);
   result->reserved = 0;
   result->info = nullptr;
   result->message[0] = '\0';

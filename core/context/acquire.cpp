@@ -5,6 +5,7 @@
 
 #include "context/busy.hpp"
 #include "context/context.hpp"
+#include "context/counts.hpp"
 #include "context/struct_size.hpp"
 #include "context/thread_owners.hpp"
 #include "engine/busy_key.hpp"
@@ -184,6 +185,7 @@ class ContextRequest final : public PendingCall, public Notice {
       end.token = grant_->token;
       if (grant_->remaining != kNever) end.remaining_ms = ms_from_nanos(grant_->remaining);
     }
+    tell_counts(end, status_ == Status::OK, *grant_);
     if (busy_look_ != nullptr && !busy_look_->infos.empty())
       end.info = new (std::nothrow) liblock_info{std::move(busy_look_->infos.front())};
     return end;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "context/context.hpp"
+#include "context/counts.hpp"
 
 namespace liblock {
 
@@ -96,6 +97,11 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
     told.waited_ms = (clock.now() - began_at_) / kMillisecond;
     told.user_data = end_.user_data;
     told.message = status_text(told.status);
+    Grant grant;
+    grant.hold_count = view.hold_count;
+    grant.votes = votes;
+    grant.nodes = nodes;
+    tell_counts(told, status == Status::OK, grant);
     if (status != Status::OK) return told;
     told.token = view.token;
     if (view.status == Status::OK && view.deadline != kNever)

@@ -301,7 +301,7 @@ class CloseCall final : public Notice {
     liblock_completion completion{};
     completion.struct_size = sizeof completion;
     completion.kind = LIBLOCK_KIND_CLOSE;
-    completion.remaining_ms = -1;
+    completion.remaining_ms = completion.queue_position = completion.queue_length = -1;
     completion.user_data = user_data_;
     completion.message = status_text(LIBLOCK_OK);
     callback_(&completion, user_data_);

@@ -37,6 +37,7 @@ void LostNotice::send() {
   completion.status = LIBLOCK_LOST;
   completion.lock = handle;
   completion.token = token;
+  completion.queue_position = completion.queue_length = -1;
   completion.user_data = user_data;
   completion.message = status_text(LIBLOCK_LOST);
   if (sink != nullptr) sink->put_notice(completion);

@@ -132,6 +132,74 @@ static void a_request_carries_its_lease(void **state) {
   recorder_free(r);
 }
 
+static void the_end_of_a_request_tells_what_the_result_of_a_call_tells(void **state) {
+  recorder *r = recorder_new(*state, false);
+  liblock_owner *owner = open_owner(*state, "owner");
+  const liblock_acquire_options owned = owned_by(owner);
+  request_key(*state, r, 0, "k", &owned);
+  assert_true(recorder_await(r, 1));
+  const liblock_completion first = recorder_at(r, 0).completion;
+  assert_int_equal(first.attempts, 1);
+  assert_int_equal(first.hold_count, 1);
+  assert_int_equal(first.queue_position, -1);
+  assert_int_equal(first.queue_length, -1);
+  assert_int_equal(first.flags, 0);
+  assert_int_equal(first.votes, 1);
+  assert_int_equal(first.nodes, 1);
+  assert_int_equal(first.replicas, 0);
+  request_key(*state, r, 1, "k", &owned);
+  assert_true(recorder_await(r, 2));
+  const liblock_completion again = recorder_at(r, 1).completion;
+  assert_int_equal(again.flags, LIBLOCK_RESULT_REENTERED);
+  assert_int_equal(again.hold_count, 2);
+  assert_ok(liblock_release(*state, first.lock, NULL));
+  assert_ok(liblock_release(*state, again.lock, NULL));
+  liblock_owner_free(owner);
+  recorder_free(r);
+}
+
+static void a_request_that_waited_tells_its_place_and_its_attempts(void **state) {
+  recorder *r = recorder_new(*state, false);
+  const liblock_lock held = take(*state, "k");
+  liblock_acquire_options options = acquire_options();
+  request_key(*state, r, 0, "k", &options);
+  await_waiters(*state, 1);
+  options.retries = 2;
+  options.retry_interval_ms = 5;
+  request_key(*state, r, 1, "k", &options);
+  assert_true(recorder_await(r, 1));
+  const liblock_completion failed = recorder_at(r, 0).completion;
+  assert_status(LIBLOCK_RETRIES_EXHAUSTED, failed.status);
+  assert_int_equal(failed.attempts, 3);
+  assert_int_equal(failed.queue_position, 1);
+  assert_int_equal(failed.queue_length, 2);
+  assert_int_equal(failed.hold_count, 0);
+  assert_int_equal(failed.votes, 0);
+  assert_ok(liblock_release(*state, held, NULL));
+  assert_true(recorder_await(r, 2));
+  const liblock_completion granted = recorder_at(r, 1).completion;
+  assert_ok(granted.status);
+  assert_int_equal(granted.flags, LIBLOCK_RESULT_WAITED);
+  assert_int_equal(granted.queue_position, 0);
+  recorder_free(r);
+}
+
+static void a_notice_has_no_counts(void **state) {
+  recorder *r = recorder_new(*state, false);
+  liblock_acquire_options options = with_ttl(5);
+  options.on_lost = recorder_callback;
+  options.on_lost_user_data = recorder_slot(r, 0);
+  take_with(*state, "k", &options);
+  assert_true(recorder_await(r, 1));
+  const liblock_completion notice = recorder_at(r, 0).completion;
+  assert_int_equal(notice.kind, LIBLOCK_KIND_LOST);
+  assert_int_equal(notice.attempts, 0);
+  assert_int_equal(notice.votes, 0);
+  assert_int_equal(notice.queue_position, -1);
+  assert_int_equal(notice.queue_length, -1);
+  recorder_free(r);
+}
+
 static void ten_thousand_requests_end_once_each(void **state) {
   enum { MANY = 10000 };
   recorder *r = recorder_new(*state, true);
@@ -215,6 +283,9 @@ int main(void) {
       fresh(a_request_for_many_keys_is_one_lock),
       fresh(a_request_for_the_global_lock_waits_for_every_key),
       fresh(a_request_carries_its_lease),
+      fresh(the_end_of_a_request_tells_what_the_result_of_a_call_tells),
+      fresh(a_request_that_waited_tells_its_place_and_its_attempts),
+      fresh(a_notice_has_no_counts),
       fresh(ten_thousand_requests_end_once_each),
       fresh(blocking_and_asynchronous_waiters_share_one_queue),
       cmocka_unit_test(close_ends_pending_requests_as_closed_and_their_callbacks_still_come),

@@ -70,7 +70,8 @@ static bool shows(liblock_info *info, const char *value, uint64_t token) {
 static bool brings(liblock_request request, int32_t kind, const char *value, uint64_t token) {
   liblock_completion end = {.struct_size = sizeof end};
   return liblock_completions_next(queue, LONG_MS, &end) == LIBLOCK_OK && end.kind == kind &&
-         end.request == request && end.status == LIBLOCK_OK && shows(end.info, value, token);
+         end.request == request && end.status == LIBLOCK_OK && end.votes == 1 && end.nodes == 1 &&
+         shows(end.info, value, token);
 }
 
 /* What one server answers to the calls that a quorum has more answers to. */

@@ -202,6 +202,14 @@ typedef struct liblock_completion {
   const char *message; /* static text */
   liblock_info *info;  /* NULL, or a snapshot that the receiver frees by liblock_info_free: of INSPECT, READ, the WATCH
                         * of wait_held_on_async, and of a failed ACQUIRE with busy_info */
+  uint32_t attempts;       /* this and what follows as in liblock_result; a notice has 0 here, and -1 in the next two */
+  uint32_t hold_count;
+  int64_t queue_position;
+  int64_t queue_length;
+  uint32_t flags;
+  uint32_t votes;
+  uint32_t nodes;
+  uint32_t replicas;
 } liblock_completion;
 
 typedef void (*liblock_callback)(const liblock_completion *completion, void *user_data);
