@@ -218,3 +218,36 @@ func TestAQuorumIsMadeAndLocksOnAMajority(t *testing.T) {
 		t.Fatal(state, err)
 	}
 }
+
+func TestAServerThatIsNotThereIsNamedByWhateverIsAskedOfIt(t *testing.T) {
+	locks := openURL(t, "redis://127.0.0.1:1") // nobody listens there
+	_, byLock := locks.Lock(background, "a")
+	_, byTry := locks.TryLock(background, "a")
+	_, byInspect := locks.Inspect(background, "a")
+	for _, err := range []error{byLock, byTry, byInspect, locks.Ping(background)} {
+		wants(t, err, liblock.ErrConnect)
+		if !strings.Contains(err.Error(), "CONNECT: redis://127.0.0.1:1/0: ") {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAnErrorOfAQuorumThatWasNotMadeYetSaysHowItIsMade(t *testing.T) {
+	locks := openURL(t, "", liblock.Servers(servers(t), nil))
+	_, err := locks.Lock(background, "a", liblock.Wait(100*time.Millisecond))
+	wants(t, err, liblock.ErrQuarantined)
+	if !strings.Contains(err.Error(), "liblock_quorum_init") || !strings.Contains(err.Error(), "ends in a while") {
+		t.Error(err)
+	}
+	if err = locks.QuorumInit(background, 0); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "all nodes answer", func() bool {
+		err = locks.QuorumInit(background, 0)
+		return !errors.Is(err, liblock.ErrNoQuorum)
+	})
+	wants(t, err, liblock.ErrNodesMismatch)
+	if !strings.Contains(err.Error(), "it is part of a quorum already") {
+		t.Error(err)
+	}
+}

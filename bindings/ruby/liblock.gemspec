@@ -12,7 +12,7 @@ Gem::Specification.new do |gem|
   gem.authors = ["The liblock authors"]
   gem.license = "MIT"
   gem.required_ruby_version = ">= 3.1"
-  gem.files = Dir["lib/**/*.rb", "samples/*.rb", "README.md"]
+  gem.files = Dir["lib/**/*.rb", "samples/*.rb", "README.md", ".yardopts"]
   gem.add_runtime_dependency "ffi", "~> 1.15"
   gem.metadata["rubygems_mfa_required"] = "true"
 end

@@ -179,7 +179,7 @@ class ContextRequest final : public PendingCall, public Notice {
     end.remaining_ms = -1;
     end.waited_ms = waited_ / kMillisecond;
     end.user_data = user_data_;
-    end.message = status_text(end.status);
+    end.message = context_.lasting_message(status_);
     if (status_ == Status::OK) {
       end.lock = grant_->handle;
       end.token = grant_->token;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Calls other than acquires, without waiting on the calling thread: the ask is kept until its end was
-// delivered to the callback, or read from the completion queue. With neither, nobody hears of it.
+// delivered to the callback, or read from the completion queue. With neither, nobody hears of it. And what the ends
+// of all pending calls say.
 #include "context/calls.hpp"
 
+#include <new>
+#include <string_view>
 #include <utility>
 
+#include "base/lasting_text.hpp"
 #include "context/context.hpp"
 #include "context/counts.hpp"
 
@@ -96,7 +100,7 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
     const Clock &clock = context_->engine().clock();
     told.waited_ms = (clock.now() - began_at_) / kMillisecond;
     told.user_data = end_.user_data;
-    told.message = status_text(told.status);
+    told.message = context_->lasting_message(status, message);
     Grant grant;
     grant.hold_count = view.hold_count;
     grant.votes = votes;
@@ -121,7 +125,35 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
   liblock_info *info_ = nullptr;  // its reader's, once it was read
 };
 
+// A time that counts down would make a text of its own of each millisecond.
+std::string without_times(std::string text) {
+  constexpr std::string_view kUnit = " ms";
+  for (size_t at = text.find(kUnit); at != std::string::npos; at = text.find(kUnit, at)) {
+    const size_t before = text.find_last_not_of("0123456789", at == 0 ? 0 : at - 1);
+    const size_t from = before == std::string::npos ? 0 : before + 1;
+    constexpr std::string_view kInstead = "a while";
+    if (from == at) {
+      at += kUnit.size();
+      continue;
+    }
+    text.replace(from, at + kUnit.size() - from, kInstead);
+    at = from + kInstead.size();
+  }
+  return text;
+}
+
 }  // namespace
+
+const char *Context::lasting_message(Status status, const std::string &own) const {
+  const char *of_status = status_text(static_cast<liblock_status>(status));
+  if (status == Status::OK) return of_status;
+  try {
+    const char *text = lasting_text(without_times(own.empty() ? engine_->explain(status) : own));
+    return text == nullptr ? of_status : text;
+  } catch (const std::bad_alloc &) {
+    return of_status;
+  }
+}
 
 Status start_call(Context &context, const CallEnd &end, liblock_request *request,
                   const std::function<Status(Ask &)> &fill) {

@@ -113,6 +113,8 @@ class Context : public std::enable_shared_from_this<Context> {
 
   // Asks the engine and waits for the end; waits: it may take as long as ask.wait says.
   Status ask(WaitedAsk &ask, bool waits, Outcome &outcome);
+  // What a completion says of an end; own: what the call itself knows of it, "" = nothing. calls.cpp
+  const char *lasting_message(Status status, const std::string &own = {}) const;
 
   Status close();
   Status close_async(liblock_callback callback, void *user_data);

@@ -232,8 +232,29 @@ static void locks_granted_to_a_queue_unread_are_released_with_it(void **state) {
   assert_ok(probe(*state, "k"));
 }
 
+static void an_end_names_the_server_and_what_is_wrong_as_a_result_does(void **state) {
+  (void)state;
+  liblock_context *context = NULL;
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  assert_ok(liblock_open("redis://127.0.0.1:1", NULL, &context, NULL)); /* nobody listens there */
+  assert_status(LIBLOCK_CONNECT, liblock_ping(context, &result));
+  assert_non_null(strstr(result.message, "redis://127.0.0.1:1/0: "));
+  liblock_completions *queue = open_queue(context, 4);
+  request_to(context, queue, "k", NULL, acquire_options());
+  const liblock_completion of_acquire = next_of(queue);
+  assert_int_equal(LIBLOCK_CONNECT, of_acquire.status);
+  assert_string_equal(result.message, of_acquire.message);
+  assert_ok(liblock_ping_async(context, queue, NULL, NULL, NULL));
+  const liblock_completion of_ping = next_of(queue);
+  assert_int_equal(LIBLOCK_CONNECT, of_ping.status);
+  liblock_completions_free(queue);
+  liblock_context_free(context);
+  assert_string_equal(result.message, of_ping.message); /* which outlives both */
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_end_names_the_server_and_what_is_wrong_as_a_result_does),
       fresh(a_callback_and_a_queue_together_are_refused),
       fresh(an_empty_queue_is_not_readable_and_times_out),
       fresh(the_descriptor_is_readable_just_while_the_queue_is_not_empty),

@@ -3,7 +3,7 @@
 # all four languages, each language's own tests, its linter and samples, the race detector and valgrind, and the old
 # toolchains of the distribution, offline.
 suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson go rust ruby
-  ruby-redis valgrind go-old rust-old"
+  ruby-redis yard valgrind go-old rust-old"
 release=$build_root/release
 prefix=$build_root/bindings/prefix
 agent=$release/tests/integration/integration-agent
@@ -38,6 +38,13 @@ beside() { # redis | quorum NAME KIND FOLDER VARIABLE COMMAND
 }
 in_folder() { (cd "$1" && shift && "$@"); }
 nothing_to_format() { test -z "$(gofmt -l .)"; }
+# Of each public name of the gem there is something to read, and yard has nothing to complain of.
+everything_is_explained() {
+  local said
+  said=$(yard stats --list-undoc --no-cache --no-save 2>&1)
+  echo "$said"
+  grep -q '^ *100.00% documented' <<<"$said" && ! grep -q '\[warn\]' <<<"$said"
+}
 
 go_tests() {
   check go_vet in_folder "$go" go vet ./...
@@ -55,6 +62,7 @@ go_tests() {
 rust_tests() {
   local servers
   check rustfmt in_folder "$rust" cargo fmt --check
+  check rustdoc in_folder "$rust" env RUSTDOCFLAGS=-Dwarnings cargo doc -q --offline --no-deps -p liblock -p liblock-sys
   check clippy in_folder "$rust" cargo clippy -q --offline --workspace --all-targets -- -D warnings
   tests_of rust cargo "$rust" cargo test --offline --workspace
   for servers in redis quorum; do
@@ -75,6 +83,7 @@ ruby_tests() {
   tests_of ruby minitest "$ruby" ruby -Ilib -Itest test/all.rb -v
   beside redis ruby_on_redis minitest "$ruby" LIBLOCK_TEST_REDIS "ruby -Ilib -Itest test/all.rb -v"
   beside quorum ruby_on_quorum minitest "$ruby" LIBLOCK_TEST_QUORUM "ruby -Ilib -Itest test/all.rb -v"
+  check yard in_folder "$ruby" everything_is_explained
   check gem_build in_folder "$ruby" gem build -q -o "$build_root/bindings/liblock.gem" liblock.gemspec
   local sample
   for sample in basic timeout fencing renewal_and_loss many_owners; do

@@ -18,6 +18,13 @@ class LoadTest < Minitest::Test
     assert_includes out, "Install liblock, or name the file in LIBLOCK_LIBRARY"
   end
 
+  def test_the_first_program_of_the_readme_runs
+    program = File.read("#{FOLDER}/README.md")[/^```ruby\n(.*?)^```/m, 1]
+    out, status = Open3.capture2e(RbConfig.ruby, "-W", "-I#{FOLDER}/lib", "-e", program)
+    assert status.success?, out
+    assert_match(/\Aalone with invoice 17, token \d+\n#<Liblock::Lock "invoice:17" ok>\n\z/, out)
+  end
+
   def test_the_gem_builds_and_has_every_file_of_the_library
     Dir.mktmpdir do |folder|
       built = File.join(folder, "liblock.gem")

@@ -192,4 +192,13 @@ class LockTest < Minitest::Test
     open.close_async { |completion| ended << completion.status }
     assert_equal :ok, Timeout.timeout(LIMIT_S) { ended.pop }
   end
+
+  def test_a_server_that_is_not_there_is_named_by_whatever_is_asked_of_it
+    locks = open("redis://127.0.0.1:1") # nobody listens there
+    calls = { lock: ["a"], try_lock: ["a"], acquire: ["a"], ping: [], inspect_key: ["a"] }
+    calls.each do |call, arguments|
+      error = assert_raises(Liblock::Connect, call) { locks.public_send(call, *arguments) }
+      assert_match(%r{\ACONNECT: redis://127\.0\.0\.1:1/0: .*refused}, error.message)
+    end
+  end
 end

@@ -186,6 +186,12 @@ class RedisExpLockTest < Minitest::Test
     refute_equal(*uuids)
   end
 
+  def test_the_uuid_stands_at_the_end_of_what_the_key_holds
+    lock = client
+    lock.lock
+    assert redis.get(key).end_with?("|#{lock.lock_uuid}")
+  end
+
   def test_a_key_that_is_no_lock_is_granted_to_nobody
     redis.lpush(key, "one")
     assert_equal false, client.try_lock

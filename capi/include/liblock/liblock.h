@@ -199,7 +199,7 @@ typedef struct liblock_completion {
   int64_t remaining_ms; /* -1 = no expiry */
   int64_t waited_ms;    /* a grant's by the coarse clock: up to 10 too few */
   void *user_data;
-  const char *message; /* static text */
+  const char *message; /* as a result has it, but for how many milliseconds it speaks of; static text */
   liblock_info *info;  /* NULL, or a snapshot that the receiver frees by liblock_info_free: of INSPECT, READ, the WATCH
                         * of wait_held_on_async, and of a failed ACQUIRE with busy_info */
   uint32_t attempts;       /* this and what follows as in liblock_result; a notice has 0 here, and -1 in the next two */

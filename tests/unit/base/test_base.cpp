@@ -2,11 +2,14 @@
 // Hash, byte order, durations, statuses, lists, handles.
 #include <algorithm>
 #include <set>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "../support/unit.hpp"
 #include "base/clock.hpp"
 #include "base/hash.hpp"
+#include "base/lasting_text.hpp"
 #include "base/list.hpp"
 #include "base/status.hpp"
 #include "engine/handle.hpp"
@@ -50,6 +53,31 @@ UNIT_TEST(byte_order_is_that_of_memcmp_and_shorter_first) {
       EXPECT((expected < 0) == (got < 0) && (expected == 0) == (got == 0));
     }
   }
+}
+
+UNIT_TEST(an_empty_text_is_none_and_a_long_one_is_cut) {
+  EXPECT(lasting_text("") == nullptr);
+  const std::string most(kLastingTextBytesMax, 'm');
+  EXPECT(lasting_text(most + "x") == lasting_text(most));
+  EXPECT(lasting_text(most) == most);
+}
+
+// The last word has the bound: texts are for the process, so the tests before count as well.
+UNIT_TEST(a_text_stays_where_it_is_until_there_are_too_many_and_threads_share_it) {
+  const char *seen[4] = {};
+  std::vector<std::thread> threads;
+  for (const char *&mine : seen) threads.emplace_back([&mine] { mine = lasting_text("of several threads"); });
+  for (std::thread &thread : threads) thread.join();
+  for (const char *mine : seen) EXPECT(std::string(mine) == "of several threads");
+  std::vector<const char *> given;
+  while (const char *text = lasting_text("text " + std::to_string(given.size()))) {
+    given.push_back(text);
+    EXPECT(given.size() <= kLastingTextsMax);
+  }
+  EXPECT(given.size() >= kLastingTextsMax - 16);
+  EXPECT(lasting_text("one too many") == nullptr);
+  for (size_t i = 0; i < given.size(); ++i) EXPECT(given[i] == "text " + std::to_string(i));
+  EXPECT(lasting_text("text 0") == given[0]);
 }
 
 UNIT_TEST(the_longest_durations_do_not_overflow) {
@@ -139,4 +167,6 @@ UNIT_MAIN("base", cmocka_unit_test(thousands_of_tasks_ring_once_and_run_in_their
           cmocka_unit_test(every_status_has_a_number_name_and_text_of_its_own),
           cmocka_unit_test(a_list_keeps_order_through_inserts_and_removals),
           cmocka_unit_test(a_handle_keeps_its_place_through_all_generations_and_is_never_0),
-          cmocka_unit_test(a_handle_that_is_handed_on_for_ever_begins_anew_and_can_still_be_retired))
+          cmocka_unit_test(a_handle_that_is_handed_on_for_ever_begins_anew_and_can_still_be_retired),
+          cmocka_unit_test(an_empty_text_is_none_and_a_long_one_is_cut),
+          cmocka_unit_test(a_text_stays_where_it_is_until_there_are_too_many_and_threads_share_it))

@@ -27,14 +27,17 @@ module Liblock
       new(kind: Numbers::KINDS.fetch(end_of[:kind], :unknown), request: end_of[:request], lock: end_of[:lock],
           status: Numbers::STATUS_NAMES.fetch(end_of[:status], :unknown), token: end_of[:token],
           remaining_ms: end_of[:remaining_ms], waited_ms: end_of[:waited_ms], user_data: end_of[:user_data].address,
-          message: end_of[:message].null? ? "" : end_of[:message].read_string,
+          message: end_of[:message].null? ? "" : Numbers.text(end_of[:message].read_string),
           info: info.null? ? nil : Info.take(info))
     end
 
     # What it tells of the call that it ended.
     def to_result
-      Result.of_status(STATUSES.fetch(status, 69), token: token, waited_ms: waited_ms, remaining_ms: remaining_ms,
-                                                   info: info, flags: status == :ok ? [:waited] : [])
+      told = { token: token, waited_ms: waited_ms, remaining_ms: remaining_ms, info: info }
+      return Result.of_status(0, **told, flags: [:waited]) if status == :ok
+
+      told[:message] = message unless message.empty?
+      Result.of_status(STATUSES.fetch(status, 69), **told)
     end
   end
 

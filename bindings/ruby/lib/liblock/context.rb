@@ -111,6 +111,7 @@ module Liblock
       @kind == :local
     end
 
+    # @return [String] for people
     def inspect
       "#<#{self.class} #{kind}#{" closed" if closed?}>"
     end

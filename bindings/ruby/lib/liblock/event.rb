@@ -49,6 +49,7 @@ module Liblock
           fields: fields)
     end
 
+    # @return [String] the entry as one line
     def to_s
       "#{name} #{message}#{fields.map { |field, value| " #{field}=#{value.inspect}" }.join}"
     end

@@ -123,6 +123,7 @@ module Liblock
       self
     end
 
+    # @return [String] for people
     def inspect
       "#<#{self.class} #{keys.empty? ? "global" : keys.map(&:inspect).join(", ")} #{status}>"
     end

@@ -11,7 +11,8 @@ module Liblock
   # {#queue_position}, {#queue_length}, {#votes} and {#nodes} are nil.
   class Result
     FORMAT = "Q2 Q q4 L4 Z256 L"
-    STATUS_AT, INFO_AT = Native::Result.offset_of(:status), Native::Result.offset_of(:info)
+    STATUS_AT = Native::Result.offset_of(:status)
+    INFO_AT = Native::Result.offset_of(:info)
     # What is not told by a completion, or by a status alone.
     UNTOLD = { token: 0, attempts: nil, waited_ms: 0, remaining_ms: 0, queue_position: nil, queue_length: nil,
                hold_count: nil, flags: [].freeze, votes: nil, nodes: nil, message: "", replicas: nil,
@@ -90,6 +91,7 @@ module Liblock
       Numbers.seconds(remaining_ms)
     end
 
+    # @return [String] for people
     def inspect
       "#<#{self.class} #{status}#{" #{message}" unless message.empty?}>"
     end

@@ -244,3 +244,14 @@ fn a_future_is_polled_by_the_waker_of_its_last_poll() {
     assert_eq!(*woken.lock().unwrap(), [2]);
     assert!(block_on(future).is_ok());
 }
+
+#[test]
+fn a_server_that_is_not_there_is_named_by_a_future_as_by_a_blocking_call() {
+    let context = Context::open("redis://127.0.0.1:1").unwrap(); // nobody listens there
+    let blocking = context.ping().unwrap_err();
+    assert!(blocking.message().starts_with("redis://127.0.0.1:1/0: "), "{}", blocking);
+    let ends = [block_on(context.ping_async()).unwrap_err(), block_on(context.lock_async("key")).unwrap_err()];
+    for error in &ends {
+        assert_eq!((error.status(), error.message()), (Status::Connect, blocking.message()));
+    }
+}

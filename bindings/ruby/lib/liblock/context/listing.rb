@@ -4,9 +4,9 @@
 module Liblock
   class Context
     # The keys that are held.
-    # @param prefix [String] only keys that begin with these bytes
-    # @param batch_size [Integer] keys looked at per step; 1 to 65,536; default 500
-    # @param zombies_only [Boolean] only keys whose holder's instance is gone
+    # @option options [String] :prefix only keys that begin with these bytes
+    # @option options [Integer] :batch_size (500) keys looked at per step; 1 to 65,536
+    # @option options [Boolean] :zombies_only only keys whose holder's instance is gone
     # @return [Enumerator<Info>]
     def locks(**options, &block)
       listed(:list_locks, options, &block)

@@ -10,6 +10,8 @@ require_relative "structs"
 require_relative "library"
 
 module Liblock
+  # The functions and structs of liblock.h, as they are.
+  # @api private
   module Native
     extend FFI::Library
 

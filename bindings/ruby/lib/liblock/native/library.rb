@@ -8,6 +8,7 @@ module Liblock
   # The shared object could not be loaded.
   class LoadError < ::LoadError; end
 
+  # @api private
   module Native
     # @api private
     module Library

@@ -5,6 +5,7 @@
 require "ffi"
 
 module Liblock
+  # @api private
   module Native
     # What every struct here has in common.
     # @api private

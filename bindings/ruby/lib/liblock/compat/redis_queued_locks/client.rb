@@ -81,6 +81,7 @@ module RedisQueuedLocks
       lock(lock_name, **options, raise_errors: true, &block)
     end
 
+    # @return [String] for people
     def inspect
       "#<#{self.class} #{uniq_identity}>"
     end

@@ -18,7 +18,7 @@ module RedisQueuedLocks
     ACCESS = ->(value) { %i[queued random].include?(value) }
     CONFLICT = ->(value) { %i[wait_for_lock work_through extendable_work_through dead_locking].include?(value) }
 
-    # name => [default, what it must be]
+    # Every key of the configuration: name => [default, what it must be].
     KEYS = {
       "retry_count" => [3, COUNT_OR_NIL], "retry_delay" => [200, COUNT], "retry_jitter" => [25, COUNT],
       "try_to_lock_timeout" => [10, TIME_OR_NIL], "default_lock_ttl" => [5_000, SIZE],
@@ -34,7 +34,8 @@ module RedisQueuedLocks
       "log_sampling_enabled" => [false, TRUTH], "log_sampling_percent" => [15, PERCENT],
       "log_sampler" => [Logging::Sampler, SAMPLES]
     }.freeze
-    private_constant(*(constants - [:KEYS]))
+    private_constant :COUNT, :COUNT_OR_NIL, :TIME_OR_NIL, :SIZE, :TRUTH, :PERCENT, :NOTIFIES, :LOGS, :SAMPLES, :CALLS,
+                     :ACCESS, :CONFLICT
 
     def initialize
       @values = KEYS.transform_values(&:first)
@@ -62,6 +63,7 @@ module RedisQueuedLocks
       @set.key?(key.to_s)
     end
 
+    # @return [Hash{String => Object}] every key with its value
     def to_h
       @values.dup
     end

@@ -19,10 +19,14 @@ module RedisQueuedLocks
   ConflictLockObtainError = Class.new(Error)
   # A configuration that cannot be.
   ConfigError = Class.new(Error)
+  # The configuration has no such key.
   ConfigNotFoundError = Class.new(ConfigError)
+  # The key cannot have this value.
   ConfigValidationError = Class.new(ConfigError)
 
+  # {LockAcquiermentTimeoutError} as it is spelled since 1.13.
   LockAcquirementTimeoutError = LockAcquiermentTimeoutError
+  # {LockAcquiermentRetryLimitError} as it is spelled since 1.13.
   LockAcquirementRetryLimitError = LockAcquiermentRetryLimitError
 
   # What the methods answer.

@@ -7,6 +7,8 @@ module RedisQueuedLocks
   module Instrument
     # Gives events to ActiveSupport::Notifications.
     module ActiveSupport
+      # @param event [String] such as "redis_queued_locks.lock_obtained"
+      # @param payload [Hash]
       def self.notify(event, payload = {})
         ::ActiveSupport::Notifications.instrument(event, payload)
       end
@@ -14,6 +16,7 @@ module RedisQueuedLocks
 
     # Does nothing; the default.
     module VoidNotifier
+      # Nobody is told.
       def self.notify(event, payload = {}); end
     end
 
