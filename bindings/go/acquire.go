@@ -60,11 +60,30 @@ func (p *pending) ended(status Status) {
 	}
 }
 
-func (p *pending) granted(handle uint64, result Result) *Lock {
+// refused is for an acquire of which the library knows nothing.
+func (p *pending) refused(err error) error {
+	failure := err.(*Error)
+	p.ended(failure.Status)
+	if p.wanted != nil {
+		*p.wanted = failure.Result
+	}
+	return err
+}
+
+// granted makes the lock. The end of a request does not tell whether it shares a hold; its flags do, where it has any.
+func (p *pending) granted(handle uint64, result Result, tellsFlags bool) *Lock {
 	lock := &Lock{c: p.c, handle: handle, token: result.Token, result: &result, loss: p.loss}
-	if p.loss != nil {
-		lock.lossID = p.ids[0]
-		p.loss.granted(lock)
+	lock.shares = p.options.hasOwner() && (!tellsFlags || result.Flags&Reentered != 0)
+	if p.loss == nil {
+		return lock
+	}
+	lock.lossID = p.ids[0]
+	p.loss.granted(lock)
+	if p.loss.told != nil && lock.shares {
+		lock.Lost()
+	}
+	if p.options.owner != nil {
+		p.options.owner.remember(lock)
 	}
 	return lock
 }
@@ -185,7 +204,7 @@ func (p *pending) answered(answer *C.bridge_answer) (*Lock, error) {
 	if err := settleInto(p.wanted, "acquire", status, &answer.result); err != nil {
 		return nil, err
 	}
-	return p.granted(uint64(answer.lock), resultOf(&answer.result)), nil
+	return p.granted(uint64(answer.lock), resultOf(&answer.result), true), nil
 }
 
 // tryFirst spares a lock that is free the way through the queue. Its ErrBusy is not told to anybody.
@@ -266,5 +285,5 @@ func (p *pending) received(e end) (*Lock, error) {
 	if e.status != OK {
 		return nil, e.err("acquire")
 	}
-	return p.granted(e.lock, e.result()), nil
+	return p.granted(e.lock, e.result(), false), nil
 }

@@ -238,7 +238,7 @@ func (q *Completions) completionOf(entry *C.bridge_completion) Completion {
 	completion.UserData = made.userData
 	made.pending.ended(completion.Status)
 	if completion.Status == OK {
-		completion.Lock = made.pending.granted(uint64(entry.lock), endOf(entry).result())
+		completion.Lock = made.pending.granted(uint64(entry.lock), endOf(entry).result(), false)
 	}
 	return completion
 }

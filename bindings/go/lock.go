@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -20,6 +21,8 @@ type Lock struct {
 	result *Result // nil for a lock that was free and asked for without options
 	loss   *loss   // nil: the library does not tell of its loss
 	lossID uintptr
+	shares bool        // it may share another's hold, and then the library tells of its loss to that one alone
+	over   atomic.Bool // given back
 }
 
 // Token is the fencing token of the grant: strictly increasing per key over all grants.
@@ -47,7 +50,9 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	}
 	err := l.call(ctx, "release", C.BRIDGE_RELEASE, 0, 0, nil)
 	switch StatusOf(err) {
-	case OK, ErrLost, ErrNotHeld, ErrInDoubt, ErrPartial:
+	case ErrLost:
+		l.lostBehind()
+	case OK, ErrNotHeld, ErrInDoubt, ErrPartial:
 		l.forget()
 	}
 	return err
@@ -65,6 +70,7 @@ func (l *Lock) unlockHere() error {
 
 // forget is for a lock of whose loss nothing can be told any more.
 func (l *Lock) forget() {
+	l.over.Store(true)
 	if l.lossID != 0 {
 		objects.take(l.lossID)
 	}
