@@ -150,17 +150,19 @@ func (c *Context) acquire(ctx context.Context, what target, options []LockOption
 		return nil, closedIn(ctx, "acquire")
 	}
 	defer c.leave()
-	if o.owner != nil {
-		if !o.owner.enter() {
-			return nil, closedIn(ctx, "acquire")
-		}
-		defer o.owner.leave()
+	leave, ok := o.enter()
+	if !ok {
+		return nil, closedIn(ctx, "acquire")
 	}
+	defer leave()
 	var a arena
 	defer a.free()
 	p := c.prepare(o)
 	p.wanted = wanted
 	n := p.native(&a)
+	if err := a.refuse("acquire"); err != nil {
+		return nil, p.refused(err)
+	}
 	keys := a.list(what.keys)
 	if o.blocking || c.local && (o.triesOnce() || what.how == C.BRIDGE_TRY) {
 		return p.block(ctx, what, n, keys)
@@ -226,8 +228,7 @@ func (p *pending) wait(ctx context.Context, what target, n *C.liblock_acquire_op
 	keys *C.liblock_bytes) (*Lock, error) {
 	engine, err := p.c.started()
 	if err != nil {
-		p.ended(ErrClosed)
-		return nil, err
+		return nil, p.refused(err)
 	}
 	route := C.bridge_end{queue: engine.queue.handle}
 	if p.options.queued != nil {
@@ -244,8 +245,7 @@ func (p *pending) wait(ctx context.Context, what target, n *C.liblock_acquire_op
 		C.size_t(len(what.keys)), n, route)
 	if status := Status(answer.status); status != OK {
 		objects.take(id)
-		p.ended(status)
-		return nil, statusError("acquire", status)
+		return nil, p.refused(statusError("acquire", status))
 	}
 	settled := false
 	defer func() {
@@ -273,7 +273,7 @@ func (p *pending) undo(w *waiter, request C.liblock_request) {
 	e.drop()
 	p.ended(ErrCanceled)
 	if e.status == OK {
-		C.bridge_lock_async(p.c.handle, C.BRIDGE_RELEASE, C.uint64_t(e.lock), 0, 0, nil, 0, C.bridge_end{})
+		p.c.giveBack(e.lock)
 	}
 }
 
