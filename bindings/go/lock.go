@@ -103,26 +103,33 @@ func (l *Lock) call(ctx context.Context, op string, call C.int32_t, ms int64, fl
 		return closedIn(ctx, op)
 	}
 	defer c.leave()
-	wanted := wantedResult(ctx)
-	if c.local || wanted != nil {
-		leave, err := c.thread(ctx, op)
-		if err != nil {
+	if !c.local && wantedResult(ctx) == nil {
+		_, err := c.call(ctx, op, func(end C.bridge_end) C.bridge_answer {
+			return C.bridge_lock_async(c.handle, call, C.uint64_t(l.handle), C.int64_t(ms), flags, bytesPtr(value),
+				C.size_t(len(value)), end)
+		})
+		if !givesBack(op) || !isFull(StatusOf(err)) {
 			return err
-		}
-		defer leave()
-		answer := C.bridge_lock(c.handle, call, C.uint64_t(l.handle), C.int64_t(ms), flags, bytesPtr(value),
-			C.size_t(len(value)))
-		if Status(answer.status) == OK && wanted == nil {
-			return nil
-		}
-		told := answer // a copy that goes to the heap only here
-		return settleInto(wanted, op, Status(told.status), &told.result)
+		} // what those wait for who are in the way may be this very lock: it is given back without a request
 	}
-	_, err := c.call(ctx, op, func(end C.bridge_end) C.bridge_answer {
-		return C.bridge_lock_async(c.handle, call, C.uint64_t(l.handle), C.int64_t(ms), flags, bytesPtr(value),
-			C.size_t(len(value)), end)
-	})
-	return err
+	return l.callHere(ctx, op, call, ms, flags, value)
+}
+
+// callHere makes the call that waits within the library.
+func (l *Lock) callHere(ctx context.Context, op string, call C.int32_t, ms int64, flags C.int32_t, value []byte) error {
+	leave, err := l.c.thread(ctx, op)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	wanted := wantedResult(ctx)
+	answer := C.bridge_lock(l.c.handle, call, C.uint64_t(l.handle), C.int64_t(ms), flags, bytesPtr(value),
+		C.size_t(len(value)))
+	if Status(answer.status) == OK && wanted == nil {
+		return nil
+	}
+	told := answer // a copy that goes to the heap only here
+	return settleInto(wanted, op, Status(told.status), &told.result)
 }
 
 // Held is nil while the lock is held, and ErrLost or ErrNotHeld afterwards. Answered from memory.
@@ -206,12 +213,11 @@ func (c *Context) Adopt(ctx context.Context, exported []byte, options ...LockOpt
 		return nil, closedIn(ctx, "adopt")
 	}
 	defer c.leave()
-	if o.owner != nil {
-		if !o.owner.enter() {
-			return nil, closedIn(ctx, "adopt")
-		}
-		defer o.owner.leave()
+	leaveThem, ok := o.enter()
+	if !ok {
+		return nil, closedIn(ctx, "adopt")
 	}
+	defer leaveThem()
 	leave, err := c.thread(ctx, "adopt")
 	if err != nil {
 		return nil, err

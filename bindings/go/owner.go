@@ -165,17 +165,19 @@ func (c *Context) releaseKeys(ctx context.Context, owner *C.liblock_owner, threa
 	var a arena
 	defer a.free()
 	list, count := a.list(keys), C.size_t(len(keys))
-	if c.local || thread != 0 || wantedResult(ctx) != nil {
-		leave, err := c.thread(ctx, "release_keys")
-		if err != nil {
+	if !c.local && thread == 0 && wantedResult(ctx) == nil {
+		_, err := c.call(ctx, "release_keys", func(end C.bridge_end) C.bridge_answer {
+			return C.bridge_release_keys(c.handle, owner, thread, list, count, &end)
+		})
+		if !isFull(StatusOf(err)) {
 			return err
 		}
-		defer leave()
-		answer := C.bridge_release_keys(c.handle, owner, thread, list, count, nil)
-		return settle(ctx, "release_keys", &answer)
 	}
-	_, err := c.call(ctx, "release_keys", func(end C.bridge_end) C.bridge_answer {
-		return C.bridge_release_keys(c.handle, owner, thread, list, count, &end)
-	})
-	return err
+	leave, err := c.thread(ctx, "release_keys")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	answer := C.bridge_release_keys(c.handle, owner, thread, list, count, nil)
+	return settle(ctx, "release_keys", &answer)
 }
