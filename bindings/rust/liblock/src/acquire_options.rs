@@ -365,6 +365,10 @@ impl AcquireOptions {
 
     pub(crate) fn refuse(&self) -> Result<()> {
         if self.refused {
+    pub(crate) fn has_owner(&self) -> bool {
+        !matches!(self.who, Who::Handle)
+    }
+
             return Err(Error::invalid("a node's name has a NUL in it"));
         }
         Ok(())
