@@ -60,11 +60,30 @@ func (p *pending) ended(status Status) {
 	}
 }
 
-func (p *pending) granted(handle uint64, result Result) *Lock {
+// refused is for an acquire of which the library knows nothing.
+func (p *pending) refused(err error) error {
+	failure := err.(*Error)
+	p.ended(failure.Status)
+	if p.wanted != nil {
+		*p.wanted = failure.Result
+	}
+	return err
+}
+
+// granted makes the lock. The end of a request does not tell whether it shares a hold; its flags do, where it has any.
+func (p *pending) granted(handle uint64, result Result, tellsFlags bool) *Lock {
 	lock := &Lock{c: p.c, handle: handle, token: result.Token, result: &result, loss: p.loss}
-	if p.loss != nil {
-		lock.lossID = p.ids[0]
-		p.loss.granted(lock)
+	lock.shares = p.options.hasOwner() && (!tellsFlags || result.Flags&Reentered != 0)
+	if p.loss == nil {
+		return lock
+	}
+	lock.lossID = p.ids[0]
+	p.loss.granted(lock)
+	if p.loss.told != nil && lock.shares {
+		lock.Lost()
+	}
+	if p.options.owner != nil {
+		p.options.owner.remember(lock)
 	}
 	return lock
 }
@@ -131,17 +150,19 @@ func (c *Context) acquire(ctx context.Context, what target, options []LockOption
 		return nil, closedIn(ctx, "acquire")
 	}
 	defer c.leave()
-	if o.owner != nil {
-		if !o.owner.enter() {
-			return nil, closedIn(ctx, "acquire")
-		}
-		defer o.owner.leave()
+	leave, ok := o.enter()
+	if !ok {
+		return nil, closedIn(ctx, "acquire")
 	}
+	defer leave()
 	var a arena
 	defer a.free()
 	p := c.prepare(o)
 	p.wanted = wanted
 	n := p.native(&a)
+	if err := a.refuse("acquire"); err != nil {
+		return nil, p.refused(err)
+	}
 	keys := a.list(what.keys)
 	if o.blocking || c.local && (o.triesOnce() || what.how == C.BRIDGE_TRY) {
 		return p.block(ctx, what, n, keys)
@@ -185,7 +206,7 @@ func (p *pending) answered(answer *C.bridge_answer) (*Lock, error) {
 	if err := settleInto(p.wanted, "acquire", status, &answer.result); err != nil {
 		return nil, err
 	}
-	return p.granted(uint64(answer.lock), resultOf(&answer.result)), nil
+	return p.granted(uint64(answer.lock), resultOf(&answer.result), true), nil
 }
 
 // tryFirst spares a lock that is free the way through the queue. Its ErrBusy is not told to anybody.
@@ -207,8 +228,7 @@ func (p *pending) wait(ctx context.Context, what target, n *C.liblock_acquire_op
 	keys *C.liblock_bytes) (*Lock, error) {
 	engine, err := p.c.started()
 	if err != nil {
-		p.ended(ErrClosed)
-		return nil, err
+		return nil, p.refused(err)
 	}
 	route := C.bridge_end{queue: engine.queue.handle}
 	if p.options.queued != nil {
@@ -225,8 +245,7 @@ func (p *pending) wait(ctx context.Context, what target, n *C.liblock_acquire_op
 		C.size_t(len(what.keys)), n, route)
 	if status := Status(answer.status); status != OK {
 		objects.take(id)
-		p.ended(status)
-		return nil, statusError("acquire", status)
+		return nil, p.refused(statusError("acquire", status))
 	}
 	settled := false
 	defer func() {
@@ -254,7 +273,7 @@ func (p *pending) undo(w *waiter, request C.liblock_request) {
 	e.drop()
 	p.ended(ErrCanceled)
 	if e.status == OK {
-		C.bridge_lock_async(p.c.handle, C.BRIDGE_RELEASE, C.uint64_t(e.lock), 0, 0, nil, 0, C.bridge_end{})
+		p.c.giveBack(e.lock)
 	}
 }
 
@@ -266,5 +285,5 @@ func (p *pending) received(e end) (*Lock, error) {
 	if e.status != OK {
 		return nil, e.err("acquire")
 	}
-	return p.granted(e.lock, e.result()), nil
+	return p.granted(e.lock, e.result(), false), nil
 }

@@ -10,7 +10,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -47,7 +49,8 @@ type Completions struct {
 	handle  *C.liblock_completions
 	file    *os.File // a duplicate of the queue's descriptor, which only the library may read
 	conn    syscall.RawConn
-	reader  sync.Mutex // guards entries, first and count
+	turn    chan struct{} // has room for whoever reads entries, first and count
+	waits   atomic.Bool   // who has the turn has found nothing, and waits
 	entries []C.bridge_completion
 	first   int
 	count   C.size_t
@@ -65,7 +68,7 @@ func (c *Context) OpenCompletions(capacity int) (*Completions, error) {
 		c.leave()
 		return nil, err
 	}
-	q := &Completions{c: c.core, handle: (*C.liblock_completions)(answer.object)}
+	q := &Completions{c: c.core, handle: (*C.liblock_completions)(answer.object), turn: make(chan struct{}, 1)}
 	q.entries = make([]C.bridge_completion, 64)
 	q.uses.Store(1)
 	if err := q.poll(); err != nil {
@@ -100,8 +103,20 @@ func (q *Completions) poll() error {
 
 func (q *Completions) leave() {
 	if q.uses.Add(-1) == 0 {
+		q.giveBack()
 		C.liblock_completions_free(q.handle)
 		q.c.leave()
+	}
+}
+
+// giveBack releases what was granted and taken out of the library's queue, and that nobody will read any more.
+func (q *Completions) giveBack() {
+	for ; q.first < int(q.count); q.first++ {
+		entry := &q.entries[q.first]
+		endOf(entry).drop()
+		if Kind(entry.kind) == KindAcquire && Status(entry.status) == OK {
+			q.c.giveBack(uint64(entry.lock))
+		}
 	}
 }
 
@@ -119,6 +134,10 @@ func (q *Completions) Stop() {
 // nothing. A Next that waits answers ErrClosed.
 func (q *Completions) Close() {
 	q.ending.Do(func() {
+		if q.c.isForked() {
+			leaveToParent(q)
+			return
+		}
 		q.file.Close()
 		q.leave()
 		objects.each(func(object interface{}) bool {
@@ -132,10 +151,14 @@ func (q *Completions) Close() {
 func (q *Completions) fill() error {
 	var status Status
 	err := q.conn.Read(func(uintptr) bool {
+		q.waits.Store(false)
 		q.first = 0
 		status = Status(C.bridge_drain(q.handle, &q.entries[0], C.size_t(len(q.entries)), &q.count))
-		return q.count > 0 || status != ErrTimeout
+		done := q.count > 0 || status != ErrTimeout
+		q.waits.Store(!done)
+		return done
 	})
+	q.waits.Store(false)
 	switch {
 	case q.count > 0:
 		return nil
@@ -149,8 +172,12 @@ func (q *Completions) fill() error {
 
 // take is the next entry, waiting for it until done is closed.
 func (q *Completions) take(done <-chan struct{}) (C.bridge_completion, error) {
-	q.reader.Lock()
-	defer q.reader.Unlock()
+	select {
+	case q.turn <- struct{}{}:
+	case <-done:
+		return C.bridge_completion{}, os.ErrDeadlineExceeded
+	}
+	defer func() { <-q.turn }()
 	q.file.SetReadDeadline(time.Time{})
 	if done != nil {
 		stop, stopped := make(chan struct{}), make(chan struct{})
@@ -206,8 +233,18 @@ func (q *Completions) TryNext() (Completion, bool) {
 		return Completion{}, false
 	}
 	defer q.leave()
-	q.reader.Lock()
-	defer q.reader.Unlock()
+	for taken := false; !taken; {
+		select {
+		case q.turn <- struct{}{}:
+			taken = true
+		default:
+			if q.waits.Load() {
+				return Completion{}, false
+			}
+			runtime.Gosched()
+		}
+	}
+	defer func() { <-q.turn }()
 	if q.first >= int(q.count) {
 		q.first = 0
 		C.bridge_drain(q.handle, &q.entries[0], C.size_t(len(q.entries)), &q.count)
@@ -238,7 +275,7 @@ func (q *Completions) completionOf(entry *C.bridge_completion) Completion {
 	completion.UserData = made.userData
 	made.pending.ended(completion.Status)
 	if completion.Status == OK {
-		completion.Lock = made.pending.granted(uint64(entry.lock), endOf(entry).result())
+		completion.Lock = made.pending.granted(uint64(entry.lock), endOf(entry).result(), false)
 	}
 	return completion
 }

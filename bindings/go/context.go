@@ -19,8 +19,12 @@
 // status (ErrBusy, ErrLost …) and for context.Canceled or context.DeadlineExceeded where the caller's context ended
 // it.
 //
+// Contexts of Go: a call whose context.Context has ended before answers ErrCanceled and does nothing. Only what gives
+// locks back, Lock.Unlock and Owner.Release, is made all the same.
+//
 // Forks: a Go program that starts others by os/exec is not concerned. A child of a bare fork finds every object of the
-// parent answering ErrForked; it opens a Context of its own.
+// parent answering ErrForked, and takes nothing from its parent by closing them; it opens a Context of its own. Go's
+// runtime has lost its threads there: nothing may wait on a channel.
 package liblock
 
 // #cgo pkg-config: liblock
@@ -63,6 +67,44 @@ func (c *core) leave() {
 	}
 }
 
+// giveBack releases a lock of which nobody knows, without waiting for a server. Where no request can be made any more
+// a goroutine waits, and with it a thread.
+func (c *core) giveBack(lock uint64) {
+	release := func() { C.bridge_lock(c.handle, C.BRIDGE_RELEASE, C.uint64_t(lock), 0, 0, nil, 0) }
+	if c.local {
+		release()
+		return
+	}
+	answer := C.bridge_lock_async(c.handle, C.BRIDGE_RELEASE, C.uint64_t(lock), 0, 0, nil, 0, C.bridge_end{})
+	if isFull(Status(answer.status)) && c.enter() {
+		go func() { defer c.leave(); release() }()
+	}
+}
+
+// isFull says that a request was refused which a blocking call can do without.
+func isFull(status Status) bool {
+	return status == ErrLimit || status == ErrNoMemory || status == ErrInternal // no descriptor left
+}
+
+// isForked says that this is a child of the process that opened the context.
+func (c *core) isForked() bool {
+	var needed C.size_t
+	return Status(C.liblock_instance_id(c.handle, nil, 0, &needed)) == ErrForked
+}
+
+// What a forked child closes belongs to its parent: were a descriptor closed here that Go's network poller watches, the
+// parent, whose poller is the same object of the kernel, would never hear of it again. So it is kept for ever.
+var parents struct {
+	sync.Mutex
+	objects []interface{}
+}
+
+func leaveToParent(object interface{}) {
+	parents.Lock()
+	parents.objects = append(parents.objects, object)
+	parents.Unlock()
+}
+
 // Context is a namespace of keys on one backend. Close ends it.
 type Context struct {
 	*core
@@ -93,22 +135,29 @@ func Open(ctx context.Context, url string, options ...Option) (*Context, error) 
 	if ctx.Err() != nil {
 		return nil, endedBy(ctx, "open", ErrCanceled)
 	}
-	o := &openOptions{Open: openDefaults, capacity: 1 << 20}
+	o := &openOptions{Open: openDefaults, capacity: capacityMax}
 	for _, option := range options {
 		option(o)
 	}
+	if o.capacity < 1 || o.capacity > capacityMax {
+		return nil, &Error{Op: "open", Status: ErrInvalidArgument, Message: "Capacity is not 1 to 1,048,576"}
+	}
 	var a arena
 	defer a.free()
+	var text *C.char
+	if url != "" || o.servers == nil {
+		text = a.text(url)
+	}
+	native := o.native(&a)
+	if err := a.refuse("open"); err != nil {
+		return nil, err
+	}
 	var id uintptr
 	if o.onOpen != nil {
 		id = objects.put(o.onOpen)
 		defer objects.take(id)
 	}
-	var text *C.char
-	if url != "" || o.servers == nil {
-		text = a.text(url)
-	}
-	answer := C.bridge_open(text, o.native(&a), C.uintptr_t(id))
+	answer := C.bridge_open(text, native, C.uintptr_t(id))
 	if err := settle(ctx, "open", &answer); err != nil {
 		return nil, err
 	}
@@ -148,6 +197,10 @@ func (c *Context) Close() error {
 	defer c.leave()
 	if status := Status(C.liblock_close(c.handle)); status != OK {
 		return statusError("close", status)
+	}
+	if c.isForked() {
+		leaveToParent(c)
+		return nil
 	}
 	c.finish()
 	return nil

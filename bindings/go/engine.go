@@ -132,6 +132,9 @@ func endedBy(ctx context.Context, op string, status Status) error {
 // call makes an asynchronous call that cannot be canceled and waits for its end. When ctx ends before, the call goes
 // on and is ErrInDoubt.
 func (c *Context) call(ctx context.Context, op string, submit func(C.bridge_end) C.bridge_answer) (end, error) {
+	if ctx.Err() != nil && !givesBack(op) {
+		return end{}, endedBy(ctx, op, ErrCanceled)
+	}
 	engine, err := c.started()
 	if err != nil {
 		return end{}, err
@@ -166,8 +169,17 @@ const threadsMax = 256
 
 var threads = make(chan struct{}, threadsMax)
 
+// givesBack names the calls that the end of a context must not keep from being made.
+func givesBack(op string) bool { return op == "release" || op == "release_keys" }
+
 // thread waits for leave to make a blocking call; the function returned gives it back.
 func (c *Context) thread(ctx context.Context, op string) (func(), error) {
+	if givesBack(op) {
+		ctx = context.Background()
+	}
+	if ctx.Err() != nil {
+		return nil, endedBy(ctx, op, ErrCanceled)
+	}
 	if c.local {
 		return func() {}, nil
 	}

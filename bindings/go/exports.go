@@ -20,16 +20,8 @@ func liblockGoEnd(entry *C.bridge_completion) {
 
 //export liblockGoLost
 func liblockGoLost(id C.uintptr_t, handle C.uint64_t) {
-	l, ok := objects.take(uintptr(id)).(*loss)
-	if !ok {
-		return
-	}
-	l.happened()
-	if l.told != nil {
-		l.mutex.Lock()
-		lock := l.lock
-		l.mutex.Unlock()
-		l.told(lock)
+	if l, ok := objects.take(uintptr(id)).(*loss); ok {
+		l.tell()
 	}
 }
 

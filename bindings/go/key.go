@@ -35,6 +35,9 @@ func (c *Context) keyed(ctx context.Context, op string, call C.int32_t, key stri
 	if node != "" {
 		name = a.text(node)
 	}
+	if err := a.refuse(op); err != nil {
+		return keyed{err: err}
+	}
 	if !c.local && hasTwin(call) && wantedResult(ctx) == nil {
 		e, err := c.call(ctx, op, func(end C.bridge_end) C.bridge_answer {
 			return C.bridge_key_async(c.handle, call, keyPtr(key), C.size_t(len(key)), C.int64_t(number), name, end)

@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -20,6 +21,8 @@ type Lock struct {
 	result *Result // nil for a lock that was free and asked for without options
 	loss   *loss   // nil: the library does not tell of its loss
 	lossID uintptr
+	shares bool        // it may share another's hold, and then the library tells of its loss to that one alone
+	over   atomic.Bool // given back
 }
 
 // Token is the fencing token of the grant: strictly increasing per key over all grants.
@@ -47,7 +50,9 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	}
 	err := l.call(ctx, "release", C.BRIDGE_RELEASE, 0, 0, nil)
 	switch StatusOf(err) {
-	case OK, ErrLost, ErrNotHeld, ErrInDoubt, ErrPartial:
+	case ErrLost:
+		l.lostBehind()
+	case OK, ErrNotHeld, ErrInDoubt, ErrPartial:
 		l.forget()
 	}
 	return err
@@ -65,6 +70,7 @@ func (l *Lock) unlockHere() error {
 
 // forget is for a lock of whose loss nothing can be told any more.
 func (l *Lock) forget() {
+	l.over.Store(true)
 	if l.lossID != 0 {
 		objects.take(l.lossID)
 	}
@@ -97,26 +103,33 @@ func (l *Lock) call(ctx context.Context, op string, call C.int32_t, ms int64, fl
 		return closedIn(ctx, op)
 	}
 	defer c.leave()
-	wanted := wantedResult(ctx)
-	if c.local || wanted != nil {
-		leave, err := c.thread(ctx, op)
-		if err != nil {
+	if !c.local && wantedResult(ctx) == nil {
+		_, err := c.call(ctx, op, func(end C.bridge_end) C.bridge_answer {
+			return C.bridge_lock_async(c.handle, call, C.uint64_t(l.handle), C.int64_t(ms), flags, bytesPtr(value),
+				C.size_t(len(value)), end)
+		})
+		if !givesBack(op) || !isFull(StatusOf(err)) {
 			return err
-		}
-		defer leave()
-		answer := C.bridge_lock(c.handle, call, C.uint64_t(l.handle), C.int64_t(ms), flags, bytesPtr(value),
-			C.size_t(len(value)))
-		if Status(answer.status) == OK && wanted == nil {
-			return nil
-		}
-		told := answer // a copy that goes to the heap only here
-		return settleInto(wanted, op, Status(told.status), &told.result)
+		} // what those wait for who are in the way may be this very lock: it is given back without a request
 	}
-	_, err := c.call(ctx, op, func(end C.bridge_end) C.bridge_answer {
-		return C.bridge_lock_async(c.handle, call, C.uint64_t(l.handle), C.int64_t(ms), flags, bytesPtr(value),
-			C.size_t(len(value)), end)
-	})
-	return err
+	return l.callHere(ctx, op, call, ms, flags, value)
+}
+
+// callHere makes the call that waits within the library.
+func (l *Lock) callHere(ctx context.Context, op string, call C.int32_t, ms int64, flags C.int32_t, value []byte) error {
+	leave, err := l.c.thread(ctx, op)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	wanted := wantedResult(ctx)
+	answer := C.bridge_lock(l.c.handle, call, C.uint64_t(l.handle), C.int64_t(ms), flags, bytesPtr(value),
+		C.size_t(len(value)))
+	if Status(answer.status) == OK && wanted == nil {
+		return nil
+	}
+	told := answer // a copy that goes to the heap only here
+	return settleInto(wanted, op, Status(told.status), &told.result)
 }
 
 // Held is nil while the lock is held, and ErrLost or ErrNotHeld afterwards. Answered from memory.
@@ -200,12 +213,11 @@ func (c *Context) Adopt(ctx context.Context, exported []byte, options ...LockOpt
 		return nil, closedIn(ctx, "adopt")
 	}
 	defer c.leave()
-	if o.owner != nil {
-		if !o.owner.enter() {
-			return nil, closedIn(ctx, "adopt")
-		}
-		defer o.owner.leave()
+	leaveThem, ok := o.enter()
+	if !ok {
+		return nil, closedIn(ctx, "adopt")
 	}
+	defer leaveThem()
 	leave, err := c.thread(ctx, "adopt")
 	if err != nil {
 		return nil, err

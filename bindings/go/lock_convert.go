@@ -54,6 +54,32 @@ func readLockOptions(options []LockOption) *lockOptions {
 	return o
 }
 
+// enter keeps what the options name alive for a call; false when some of it is closed.
+func (o *lockOptions) enter() (leave func(), ok bool) {
+	if o.owner == nil && o.noticesTo == nil {
+		return func() {}, true
+	}
+	if o.owner != nil && !o.owner.enter() {
+		return nil, false
+	}
+	if o.noticesTo != nil && !o.noticesTo.enter() {
+		if o.owner != nil {
+			o.owner.leave()
+		}
+		return nil, false
+	}
+	return func() {
+		if o.owner != nil {
+			o.owner.leave()
+		}
+		if o.noticesTo != nil {
+			o.noticesTo.leave()
+		}
+	}, true
+}
+
+func (o *lockOptions) hasOwner() bool { return o.owner != nil || o.thread }
+
 // triesOnce says that the options let nobody wait.
 func (o *lockOptions) triesOnce() bool { return o.WaitMs == 0 || o.Acquire.Retries == 0 }
 

@@ -205,8 +205,9 @@ func Metadata(entries map[string][]byte) LockOption {
 // NotifyLost makes Lost tell at once also of a lock without a ttl, which only an administrator can take away.
 func NotifyLost() LockOption { return func(o *lockOptions) { o.notify = true } }
 
-// OnLost is called once when the lock is lost, besides Lost; on the library's callback thread, and never for a lock
-// that was released. The Lock is nil when the loss comes before Lock has returned. It must not block or panic.
+// OnLost is called once when the lock is lost, besides Lost; never for a lock that was released. On the library's
+// callback thread, but behind an Unlock that answers ErrLost, and for a lock that shares a hold of its owner, on a
+// goroutine. The Lock is nil when the loss comes before Lock has returned. It must not block or panic.
 func OnLost(told func(*Lock)) LockOption {
 	return func(o *lockOptions) { o.onLost, o.notify = told, true }
 }

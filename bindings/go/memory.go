@@ -6,7 +6,10 @@ package liblock
 // #include "bridge.h"
 import "C"
 
-import "unsafe"
+import (
+	"strings"
+	"unsafe"
+)
 
 // keyPtr lends the bytes of a string to C for the length of a call. The type of the result matters: a pointer to char
 // is known to hold no Go pointers and costs no check.
@@ -20,7 +23,20 @@ func bytesPtr(b []byte) *C.char {
 }
 
 // arena is C memory for what options point at; it lives as long as the call that is given them.
-type arena struct{ blocks [][]byte }
+type arena struct {
+	blocks [][]byte
+	hasNUL bool // a text would be cut off
+}
+
+// refuse answers the call for which a text was copied that C would read only a part of.
+func (a *arena) refuse(op string) error {
+	if !a.hasNUL {
+		return nil
+	}
+	const message = "a text has a NUL in it, where C would cut it off: leave it out"
+	return &Error{Op: op, Status: ErrInvalidArgument, Message: message,
+		Result: Result{Status: ErrInvalidArgument, Message: message}}
+}
 
 func (a *arena) get(size uintptr) unsafe.Pointer {
 	block := C.calloc(1, C.size_t(size)+1) // never nil: cgo ends the program where there is no memory
@@ -44,7 +60,10 @@ func (a *arena) bytes(data string) C.liblock_bytes {
 	return C.liblock_bytes{data: block, size: C.size_t(len(data))}
 }
 
-func (a *arena) text(data string) *C.char { return (*C.char)(a.bytes(data).data) }
+func (a *arena) text(data string) *C.char {
+	a.hasNUL = a.hasNUL || strings.IndexByte(data, 0) >= 0
+	return (*C.char)(a.bytes(data).data)
+}
 
 func (a *arena) list(keys []string) *C.liblock_bytes {
 	block := (*C.liblock_bytes)(a.get(uintptr(len(keys)) * C.sizeof_liblock_bytes))

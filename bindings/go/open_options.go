@@ -143,6 +143,8 @@ func TrustFsync() Option {
 	return func(o *openOptions) { o.RestartPolicy = C.LIBLOCK_RESTART_TRUST_FSYNC }
 }
 
+const capacityMax = 1 << 20
+
 // Capacity is how many goroutines can wait in this context at once: 1 to 1,048,576, which is the default.
 func Capacity(requests int) Option { return func(o *openOptions) { o.capacity = requests } }
 

@@ -18,6 +18,38 @@ type Owner struct {
 	c      *Context
 	handle *C.liblock_owner
 	ending sync.Once
+	mutex  sync.Mutex         // guards what follows
+	locks  map[*Lock]struct{} // of whose loss the library would tell
+	kept   int                // of these, when they were last looked through
+}
+
+// remember keeps a lock until it is seen to be over: a release by key, or of all that the owner has, tells no lock. They
+// are looked through when they have become twice as many, so that what is over is never more than what is not.
+func (o *Owner) remember(lock *Lock) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.locks == nil {
+		o.locks = map[*Lock]struct{}{}
+	}
+	o.locks[lock] = struct{}{}
+	if len(o.locks) > 2*o.kept+16 {
+		o.lookThrough()
+	}
+}
+
+func (o *Owner) lookThrough() {
+	for lock := range o.locks {
+		switch StatusOf(lock.Held()) {
+		case OK:
+			continue
+		case ErrLost:
+			lock.lostBehind()
+		default:
+			lock.forget()
+		}
+		delete(o.locks, lock)
+	}
+	o.kept = len(o.locks)
 }
 
 // OpenOwner opens an owner. The name (0 to 255 bytes) is shown in listings and need not be unique.
@@ -77,6 +109,9 @@ func (o *Owner) Close() error {
 	o.c.mutex.Lock()
 	delete(o.c.owners, o)
 	o.c.mutex.Unlock()
+	o.mutex.Lock()
+	o.lookThrough()
+	o.mutex.Unlock()
 	o.drop()
 	return nil
 }
@@ -130,17 +165,19 @@ func (c *Context) releaseKeys(ctx context.Context, owner *C.liblock_owner, threa
 	var a arena
 	defer a.free()
 	list, count := a.list(keys), C.size_t(len(keys))
-	if c.local || thread != 0 || wantedResult(ctx) != nil {
-		leave, err := c.thread(ctx, "release_keys")
-		if err != nil {
+	if !c.local && thread == 0 && wantedResult(ctx) == nil {
+		_, err := c.call(ctx, "release_keys", func(end C.bridge_end) C.bridge_answer {
+			return C.bridge_release_keys(c.handle, owner, thread, list, count, &end)
+		})
+		if !isFull(StatusOf(err)) {
 			return err
 		}
-		defer leave()
-		answer := C.bridge_release_keys(c.handle, owner, thread, list, count, nil)
-		return settle(ctx, "release_keys", &answer)
 	}
-	_, err := c.call(ctx, "release_keys", func(end C.bridge_end) C.bridge_answer {
-		return C.bridge_release_keys(c.handle, owner, thread, list, count, &end)
-	})
-	return err
+	leave, err := c.thread(ctx, "release_keys")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	answer := C.bridge_release_keys(c.handle, owner, thread, list, count, nil)
+	return settle(ctx, "release_keys", &answer)
 }

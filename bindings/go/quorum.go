@@ -32,6 +32,9 @@ func (c *Context) QuorumSetNodes(ctx context.Context, servers, observers []strin
 	var a arena
 	defer a.free()
 	s, o := a.texts(servers), a.texts(observers)
+	if err := a.refuse("quorum_set_nodes"); err != nil {
+		return err
+	}
 	ask := func(end *C.bridge_end) C.bridge_answer {
 		return C.bridge_set_nodes(c.handle, s, C.size_t(len(servers)), o, C.size_t(len(observers)), C.int32_t(votes),
 			end)

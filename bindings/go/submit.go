@@ -41,16 +41,19 @@ func (c *Context) submit(queue *Completions, userData uint64, what target, optio
 		return 0, closedError("acquire")
 	}
 	defer queue.leave()
-	if o.owner != nil {
-		if !o.owner.enter() {
-			return 0, closedError("acquire")
-		}
-		defer o.owner.leave()
+	leave, ok := o.enter()
+	if !ok {
+		return 0, closedError("acquire")
 	}
+	defer leave()
 	var a arena
 	defer a.free()
 	p := c.prepare(o)
 	n := p.native(&a)
+	if err := a.refuse("acquire"); err != nil {
+		p.ended(ErrInvalidArgument)
+		return 0, err
+	}
 	n.completions = queue.handle
 	id := objects.put(&submission{queue, p, userData})
 	answer := C.bridge_acquire_async(c.handle, what.how, keyPtr(what.key), C.size_t(len(what.key)), a.list(what.keys),

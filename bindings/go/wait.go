@@ -30,9 +30,12 @@ func inTime(ctx context.Context, err error) error {
 	return err
 }
 
+// isNone says that it is no limit at all, which is for the library to refuse.
+func isNone(limit time.Duration) bool { return limit < 0 && limit != Forever }
+
 // limited is the limit of a wait, no longer than the deadline of ctx.
 func limited(ctx context.Context, limit time.Duration) time.Duration {
-	if deadline, ok := ctx.Deadline(); ok && limit >= Forever {
+	if deadline, ok := ctx.Deadline(); ok && !isNone(limit) {
 		left := time.Until(deadline)
 		if left < 0 {
 			left = 0
@@ -47,7 +50,7 @@ func limited(ctx context.Context, limit time.Duration) time.Duration {
 // sliced repeats a wait in slices until it ends otherwise than by ErrTimeout, the limit has passed, or ctx ends.
 func (c *Context) sliced(ctx context.Context, op string, limit time.Duration, wait func(time.Duration) error) error {
 	limit = limited(ctx, limit)
-	if limit < Forever || wantedResult(ctx) != nil || !c.local && ctx.Done() == nil {
+	if isNone(limit) || wantedResult(ctx) != nil || !c.local && ctx.Done() == nil {
 		return inTime(ctx, wait(limit))
 	}
 	slice := localSlice
@@ -111,7 +114,7 @@ func (c *Context) WaitReleased(ctx context.Context, key string, limit time.Durat
 	}
 	var holder uint64
 	return c.sliced(ctx, "wait_released", limit, func(step time.Duration) error {
-		if limit < Forever || wantedResult(ctx) != nil || !c.local && ctx.Done() == nil {
+		if isNone(limit) || wantedResult(ctx) != nil || !c.local && ctx.Done() == nil {
 			return wait(step) // one call is the whole wait
 		}
 		info, err := c.Inspect(ctx, key)

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: MIT
 """What the network and the server's operator do to locks: requests that arrive late, replies that never do, servers
 that are replaced, certificates that are wrong, users that may do little. And what is told of it."""
-import pathlib
 import socket
-import subprocess
-import tempfile
 import time
 
+from certificates import Certificates
 from harness import SLOW, Agent, Server, eventually, main, same, status, test
 from networks import Proxy
 
@@ -362,34 +360,6 @@ def a_user_without_a_right_is_refused_and_told_which():
         assert "'eval'" in answer.message and "operations.md" in answer.message, answer
         opened(agent, user_with(server, *LOCKING, "resetkeys", "~other:*"), name="d")
         status(agent("try", "d", "k"), "AUTH")
-
-
-class Certificates:
-    """A CA, and what it signed; made once."""
-
-    def __init__(self):
-        self.directory = tempfile.TemporaryDirectory(prefix="liblock-")
-        self.path = pathlib.Path(self.directory.name)
-        self.ca = self.authority("ca")
-        self.stranger = self.authority("stranger")
-
-    def run(self, *words):
-        subprocess.run(["openssl", *map(str, words)], check=True, cwd=self.path, capture_output=True)
-
-    def authority(self, name):
-        self.run("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
-                 f"{name}.key", "-out", f"{name}.crt", "-subj", f"/CN={name}", "-days", 2)
-        return name
-
-    def signed(self, name, host, days=2, by=None):
-        by = by or self.ca
-        self.run("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key",
-                 "-out", f"{name}.csr", "-subj", f"/CN={name}")
-        (self.path / "names").write_text(f"subjectAltName=DNS:{host}\n")
-        self.run("x509", "-req", "-in", f"{name}.csr", "-CA", f"{by}.crt", "-CAkey", f"{by}.key", "-CAcreateserial",
-                 "-out", f"{name}.crt", "-days", days, "-extfile", "names")
-        return {"certificate": str(self.path / f"{name}.crt"), "key": str(self.path / f"{name}.key"),
-                "ca": str(self.path / "ca.crt")}
 
 
 CERTIFICATES = None

@@ -51,6 +51,7 @@ go_tests() {
   check gofmt in_folder "$go" nothing_to_format
   tests_of go go "$go" go test -count=1 -v ./...
   tests_of go_race go "$go" go test -count=1 -race -v .
+  tests_of go_one_processor go "$go" env GOMAXPROCS=1 GOEXPERIMENT=cgocheck2 go test -count=1 -skip Sample -v .
   tests_of go_1_19 go "$go" env GOTOOLCHAIN=local GOPROXY=off /usr/lib/go-1.19/bin/go test -count=1 -v .
   local sample
   for sample in basic timeout fencing renewal_and_loss many_owners; do
@@ -67,8 +68,13 @@ rust_tests() {
   tests_of rust cargo "$rust" cargo test --offline --workspace
   for servers in redis quorum; do
     beside $servers "rust_on_$servers" cargo "$rust" LIBLOCK_TEST_URL \
-      "cargo test --offline -p liblock --test servers -- --ignored"
+      "cargo test --offline -p liblock --test servers --test fork -- --ignored"
   done
+  tests_of rust_on_a_new_quorum cargo "$rust" python3 "$root/tests/support/with_quorum.py" "$agent" sh -c \
+    'LIBLOCK_TEST_NEW_QUORUM=$0 exec cargo test --offline -p liblock --test quorum -- --ignored' "{new}"
+  tests_of rust_behind_tls cargo "$rust" python3 "$root/tests/support/with_tls.py" env "LIBLOCK_TEST_TLS={tls}" \
+    "LIBLOCK_TEST_CA={ca}" "LIBLOCK_TEST_CERTIFICATE={certificate}" "LIBLOCK_TEST_KEY={key}" \
+    cargo test --offline -p liblock --test tls -- --ignored
   tests_of rust_runtimes cargo "$rust/runtimes" cargo test
   tests_of rust_1_63 cargo "$rust" env RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc \
     "CARGO_TARGET_DIR=$build_root/bindings/cargo-1.63" /usr/bin/cargo test --offline -p liblock-sys -p liblock

@@ -193,7 +193,7 @@ pub fn clear(call: &mut Call) {
     let (owner, instance) = (call.owner_identity.clone(), call.instance.clone());
     let clear = match (call.verb.name, &owner, &instance) {
         ("clear", _, _) => Clear::All,
-        ("clear_owner", Some(owner), _) => Clear::Owner(owner),
+        ("clear_owner", Some(owner), _) => Clear::Owner(owner.as_bytes()),
         ("clear_instance", _, Some(instance)) => Clear::Instance(instance),
         ("clear_dead", _, _) => Clear::Dead,
         _ => return call.fault.blame("clear_owner takes an owner with a name of its own"),

@@ -122,12 +122,13 @@ impl Context {
         let watched = std::sync::Arc::new(std::sync::Mutex::new(None));
         let mut hooks = Vec::new();
         let theirs = watched.clone();
+        let has_owner = options.has_owner(); // the end of a request does not tell whether it shares a hold
         let finish = move |context: &Context, completion: crate::Completion| {
             let completion = completion.into_ok()?;
             let lock = completion.lock.ok_or_else(|| Error::of(crate::Status::Internal))?;
             let watched = theirs.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
             if let Some(watched) = watched {
-                context.inner.watch(lock.0, watched);
+                context.inner.watch(lock.0, watched, completion.token, has_owner);
             }
             Ok(Guard::owned(context.clone(), lock, completion.token))
         };
@@ -187,7 +188,8 @@ impl Context {
         let mut submitted = self.inner.submitted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let (status, kept) = options.with_raw(|raw| self.submit_raw(target, raw, None, user_data, &mut request))?;
         if status == sys::LIBLOCK_OK && !kept.is_empty() {
-            submitted.insert(request, kept);
+            let queue = options.completions.as_ref().map_or(0, |queue| queue.raw() as usize);
+            submitted.insert(request, (queue, kept));
         } else {
             drop(submitted);
         }
@@ -264,7 +266,7 @@ impl Context {
         };
         let granted = answer(lock, outcome)?;
         if let Some(watched) = kept.watched {
-            self.inner.watch(lock, watched);
+            self.inner.watch(lock, watched, granted.1.token, granted.1.is_reentered());
         }
         Ok(granted)
     }

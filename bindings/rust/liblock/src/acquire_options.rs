@@ -271,13 +271,13 @@ impl AcquireOptions {
         on_nodes_mismatch: OnNodesMismatch;
     }
 
-    /// The lease as a duration, to the millisecond.
+    /// The lease as a duration, rounded up to the millisecond.
     #[must_use]
     pub fn ttl(self, ttl: Duration) -> Self {
         self.ttl_ms(in_ms(ttl))
     }
 
-    /// How long to wait, as a duration, to the millisecond.
+    /// How long to wait, as a duration, rounded up to the millisecond.
     #[must_use]
     pub fn wait(self, wait: Duration) -> Self {
         self.wait_ms(in_ms(wait))
@@ -326,7 +326,9 @@ impl AcquireOptions {
         self
     }
 
-    /// Called once when the lock is lost, on the library's callback thread; not for a lock that was released.
+    /// Called once when the lock is lost, on the library's callback thread; not for a lock that was released. Of the
+    /// locks that share a hold of their owner the first is told; another is when its release answers `Lost`, on a
+    /// thread. [`Guard::lost`](crate::Guard::lost) tells each.
     #[must_use]
     pub fn on_lost(mut self, on_lost: impl Fn(Loss) + Send + Sync + 'static) -> Self {
         self.on_lost = Some(Some(Arc::new(on_lost)));
@@ -361,6 +363,10 @@ impl AcquireOptions {
     pub fn completions(mut self, completions: &Completions) -> Self {
         self.completions = Some(completions.clone());
         self
+    }
+
+    pub(crate) fn has_owner(&self) -> bool {
+        !matches!(self.who, Who::Handle)
     }
 
     pub(crate) fn refuse(&self) -> Result<()> {
@@ -439,20 +445,25 @@ impl Kept {
     }
 }
 
+/// Rounded up, so that a short wait is never none.
 pub(crate) fn in_ms(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+    let ms = duration.as_millis() + u128::from(duration.subsec_nanos() % 1_000_000 != 0);
+    i64::try_from(ms).unwrap_or(i64::MAX)
 }
 
 unsafe extern "C" fn queued(position: i64, length: i64, user_data: *mut c_void) {
-    if let Some(Hook::Queued(callback)) = find(user_data) {
-        caught((), || callback(position, length));
-    }
+    caught((), || {
+        if let Some(Hook::Queued(callback)) = find(user_data) {
+            callback(position, length);
+        }
+    });
 }
 
-/// A panic, as a negative interval does, ends the acquire as INVALID_ARGUMENT.
+/// A panic, as a negative interval does, ends the acquire as INVALID_ARGUMENT; so does a closure that is gone, whose
+/// acquire nobody waits for.
 unsafe extern "C" fn back_off(attempt: u32, user_data: *mut c_void) -> i64 {
-    match find(user_data) {
-        Some(Hook::Backoff(callback)) => caught(-1, || callback(attempt)),
-        _ => 0,
-    }
+    caught(-1, || match find(user_data) {
+        Some(Hook::Backoff(callback)) => callback(attempt),
+        _ => -1,
+    })
 }

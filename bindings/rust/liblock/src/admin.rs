@@ -68,7 +68,7 @@ pub enum Clear<'a> {
     /// Everybody's, the global lock included.
     All,
     /// Those of one owner, by its identity.
-    Owner(&'a str),
+    Owner(&'a [u8]),
     /// Those of one instance, by its identity.
     Instance(&'a str),
     /// Those of instances that are gone, and requests that have waited for longer than `dead_ttl_ms`.
@@ -225,9 +225,7 @@ impl Context {
             let told = &mut report;
             match clear {
                 Clear::All => sys::liblock_clear(self.raw(), pointer, told, result),
-                Clear::Owner(id) => {
-                    sys::liblock_clear_owner(self.raw(), data(id.as_bytes()), id.len(), pointer, told, result)
-                }
+                Clear::Owner(id) => sys::liblock_clear_owner(self.raw(), data(id), id.len(), pointer, told, result),
                 Clear::Instance(id) => {
                     sys::liblock_clear_instance(self.raw(), data(id.as_bytes()), id.len(), pointer, told, result)
                 }

@@ -5,7 +5,6 @@ use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
 
 use crate::error::{check, Error, Result};
-use crate::status::Status;
 use liblock_sys as sys;
 
 /// Empty slices have a pointer that is not null and points at nothing, as C is allowed to be given.
@@ -39,15 +38,20 @@ pub(crate) fn c_text(text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| Error::invalid("a text has a NUL in it"))
 }
 
-/// Asks for a text until the buffer is large enough; it may grow between two calls.
+/// The same as a text.
 pub(crate) fn text_of(ask: impl Fn(*mut c_char, usize, *mut usize) -> sys::liblock_status) -> Result<String> {
+    bytes_of(ask).map(|bytes| text(&bytes))
+}
+
+/// Asks for bytes until the buffer is large enough; they may become more between two calls.
+pub(crate) fn bytes_of(ask: impl Fn(*mut c_char, usize, *mut usize) -> sys::liblock_status) -> Result<Vec<u8>> {
     let mut buffer = vec![0_u8; 512];
     loop {
         let mut needed = 0;
         check(ask(buffer.as_mut_ptr().cast(), buffer.len(), &mut needed))?;
         if needed < buffer.len() {
             buffer.truncate(needed);
-            return String::from_utf8(buffer).map_err(|_| Error::of(Status::Internal));
+            return Ok(buffer);
         }
         buffer.resize(needed + 512, 0);
     }

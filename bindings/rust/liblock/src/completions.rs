@@ -24,7 +24,18 @@ unsafe impl Sync for Inner {}
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        unsafe { sys::liblock_completions_free(self.raw) }
+        unsafe { sys::liblock_completions_free(self.raw) };
+        // Nobody will read the ends of its requests any more, which would have let go of their closures.
+        let submitted = &self.context.inner.submitted;
+        let mut submitted = submitted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let requests: Vec<u64> = submitted
+            .iter()
+            .filter(|(_, (queue, _))| *queue == self.raw as usize)
+            .map(|(number, _)| *number)
+            .collect();
+        let kept: Vec<_> = requests.iter().filter_map(|number| submitted.remove(number)).collect();
+        drop(submitted);
+        drop(kept);
     }
 }
 
@@ -101,8 +112,8 @@ impl Completions {
         let mut submitted = inner.submitted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let kept = submitted.remove(&request.0);
         drop(submitted);
-        if let (Some(lock), Some(watched)) = (completion.lock, kept.and_then(|kept| kept.watched)) {
-            inner.watch(lock.0, watched);
+        if let (Some(lock), Some(watched)) = (completion.lock, kept.and_then(|(_, kept)| kept.watched)) {
+            inner.watch(lock.0, watched, completion.token, true);
         }
     }
 

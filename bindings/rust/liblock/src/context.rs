@@ -13,7 +13,7 @@ use crate::acquire_options::Kept;
 use crate::bytes::{c_text, text_of};
 use crate::context_options::ContextBuilder;
 use crate::error::{call, check, Outcome, Result};
-use crate::future::Op;
+use crate::future::{Op, Role};
 use crate::loss::Watched;
 use crate::registry::Registration;
 use liblock_sys as sys;
@@ -24,10 +24,10 @@ pub(crate) struct Inner {
     pub(crate) is_local: bool,
     pub(crate) losses: Mutex<HashMap<u64, Watched>>,
     pub(crate) loss_count: AtomicUsize,
-    /// Closures of events, log and sampling, until they are replaced or the context closes.
+    /// Closures of events, log and sampling, until they are replaced or the context is closed.
     pub(crate) hooks: Mutex<Hooks>,
-    /// Closures of acquires whose ends go to a completion queue.
-    pub(crate) submitted: Mutex<HashMap<u64, Kept>>,
+    /// Closures of acquires whose ends go to a completion queue, by request, and with the address of that queue.
+    pub(crate) submitted: Mutex<HashMap<u64, (usize, Kept)>>,
 }
 
 #[derive(Default)]
@@ -123,12 +123,15 @@ impl Context {
     /// # Errors
     /// `WouldDeadlock` from inside a callback of the library.
     pub fn close(&self) -> Result<()> {
-        check(unsafe { sys::liblock_close(self.raw()) })
+        check(unsafe { sys::liblock_close(self.raw()) })?;
+        self.inner.let_go();
+        Ok(())
     }
 
     /// The same without waiting. The future ends when the context has closed; dropping it changes nothing.
     pub fn close_async(&self) -> Op<()> {
-        Op::start(
+        Op::start_as(
+            Role::close(self),
             self,
             |_, completion| completion.into_unit(),
             |callback, user_data, _| unsafe { sys::liblock_close_async(self.raw(), callback, user_data) },

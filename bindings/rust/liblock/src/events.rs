@@ -270,15 +270,19 @@ impl Context {
 }
 
 unsafe extern "C" fn event(told: *const sys::liblock_event, user_data: *mut c_void) {
-    if let Some(Hook::Event(tell)) = find(user_data) {
-        let event = Event { raw: &*told };
-        caught((), || tell(&event));
-    }
+    let event = Event { raw: &*told };
+    caught((), || {
+        if let Some(Hook::Event(tell)) = find(user_data) {
+            tell(&event);
+        }
+    });
 }
 
 unsafe extern "C" fn log(told: *const sys::liblock_log_entry, user_data: *mut c_void) {
-    if let Some(Hook::Log(write)) = find(user_data) {
-        let entry = LogEntry { raw: &*told };
-        caught((), || write(&entry));
-    }
+    let entry = LogEntry { raw: &*told };
+    caught((), || {
+        if let Some(Hook::Log(write)) = find(user_data) {
+            write(&entry);
+        }
+    });
 }

@@ -4,12 +4,12 @@
 //!
 //! Invariants: the library has one reference to the slot until its callback, which comes exactly once. A grant that
 //! comes into an abandoned slot, or lies in it when the future is dropped, is released: nobody else knows of it. No
-//! waker runs, and nothing is released, under the slot's lock.
+//! waker is run, cloned or dropped, and nothing is released, under the slot's lock.
 
 use std::future::Future;
 use std::os::raw::c_void;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -31,13 +31,52 @@ enum State {
 
 pub(crate) struct Slot {
     state: Mutex<State>,
-    /// Of an acquire: keeps the context until the end, since a grant that nobody waits for must be given back.
-    context: Option<Context>,
+    role: Role,
+}
+
+/// What the end of a call means beyond the answer, also when nobody waits for it any more.
+pub(crate) enum Role {
+    Plain,
+    /// Keeps the context until the end, since a grant that nobody waits for must be given back.
+    Acquire(Context),
+    /// Whoever waits for the loss of this lock is told how it ended.
+    Release(Weak<Inner>, u64),
+    Close(Weak<Inner>),
+}
+
+impl Role {
+    pub(crate) fn release(context: &Context, lock: u64) -> Role {
+        match context.inner.watched(lock) {
+            Some(_) => Role::Release(Arc::downgrade(&context.inner), lock),
+            None => Role::Plain,
+        }
+    }
+
+    pub(crate) fn close(context: &Context) -> Role {
+        Role::Close(Arc::downgrade(&context.inner))
+    }
 }
 
 impl Slot {
-    fn new(context: Option<Context>) -> Arc<Slot> {
-        Arc::new(Slot { state: Mutex::new(State::Waiting(None)), context })
+    fn new(role: Role) -> Arc<Slot> {
+        Arc::new(Slot { state: Mutex::new(State::Waiting(None)), role })
+    }
+
+    /// Before the end can be read.
+    fn settle(&self, completion: &Completion) {
+        match &self.role {
+            Role::Release(inner, lock) => {
+                if let Some(inner) = inner.upgrade() {
+                    inner.released(*lock, completion.status.raw());
+                }
+            }
+            Role::Close(inner) => {
+                if let Some(inner) = inner.upgrade() {
+                    inner.let_go();
+                }
+            }
+            Role::Plain | Role::Acquire(_) => {}
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -62,7 +101,7 @@ impl Slot {
     }
 
     fn undo(&self, completion: &Completion) {
-        if let (Some(context), Some(lock)) = (&self.context, completion.lock) {
+        if let (Role::Acquire(context), Some(lock)) = (&self.role, completion.lock) {
             if completion.kind == CompletionKind::Acquire {
                 context.inner.release_quietly(lock.0);
             }
@@ -70,14 +109,29 @@ impl Slot {
     }
 
     fn poll(&self, waker: &Waker) -> Poll<Completion> {
+        if let Some(end) = self.look(|known| known.as_ref().map_or(false, |known| known.will_wake(waker))) {
+            return end;
+        }
+        let mut waker = Some(waker.clone());
+        let end = self.look(|known| {
+            std::mem::swap(known, &mut waker);
+            true
+        });
+        drop(waker); // that of the poll before
+        end.unwrap_or(Poll::Pending)
+    }
+
+    /// None where there is no end yet and the waker that is known will not do.
+    fn look(&self, will_do: impl FnOnce(&mut Option<Waker>) -> bool) -> Option<Poll<Completion>> {
         let mut state = self.state();
-        match std::mem::replace(&mut *state, State::Gone) {
-            State::Ended(completion) => Poll::Ready(completion),
-            State::Waiting(_) => {
-                *state = State::Waiting(Some(waker.clone()));
-                Poll::Pending
-            }
-            State::Gone => panic!("a future of liblock was polled after its end"),
+        if let State::Waiting(known) = &mut *state {
+            return will_do(known).then_some(Poll::Pending);
+        }
+        let end = std::mem::replace(&mut *state, State::Gone);
+        drop(state);
+        match end {
+            State::Ended(completion) => Some(Poll::Ready(completion)),
+            _ => panic!("a future of liblock was polled after its end"),
         }
     }
 
@@ -88,23 +142,33 @@ impl Slot {
     /// Answers whether the request was still pending.
     fn abandon(&self) -> bool {
         let former = std::mem::replace(&mut *self.state(), State::Gone);
-        if let State::Ended(completion) = &former {
-            self.undo(completion);
-        }
-        matches!(former, State::Waiting(_))
+        let was_pending = matches!(former, State::Waiting(_));
+        caught((), || match former {
+            State::Ended(completion) => self.undo(&completion),
+            other => drop(other),
+        });
+        was_pending
     }
 }
 
 unsafe extern "C" fn ended(completion: *const sys::liblock_completion, user_data: *mut c_void) {
     let slot = Arc::from_raw(user_data as *const Slot);
     let completion = Completion::take(&*completion);
-    caught((), move || slot.end(completion));
+    caught((), move || {
+        caught((), || slot.settle(&completion));
+        slot.end(completion);
+    });
 }
 
 enum Stage {
     Refused(Option<Error>),
-    Pending { slot: Arc<Slot>, request: u64, is_acquire: bool },
-    Loss(Arc<LossSlot>),
+    Pending {
+        slot: Arc<Slot>,
+        request: u64,
+        is_acquire: bool,
+    },
+    /// And the number by which the slot knows this future.
+    Loss(Arc<LossSlot>, u64),
     Over,
 }
 
@@ -133,7 +197,17 @@ impl<T> Op<T> {
         finish: impl FnOnce(&Context, Completion) -> Result<T> + Send + 'static,
         start: impl FnOnce(sys::liblock_callback, *mut c_void, *mut u64) -> sys::liblock_status,
     ) -> Op<T> {
-        Op::begin(context, Box::new(finish), false, start)
+        Op::start_as(Role::Plain, context, finish, start)
+    }
+
+    /// A call whose end means something beyond its answer.
+    pub(crate) fn start_as(
+        role: Role,
+        context: &Context,
+        finish: impl FnOnce(&Context, Completion) -> Result<T> + Send + 'static,
+        start: impl FnOnce(sys::liblock_callback, *mut c_void, *mut u64) -> sys::liblock_status,
+    ) -> Op<T> {
+        Op::begin(context, Box::new(finish), role, start)
     }
 
     /// An acquire: it is canceled when the future is dropped.
@@ -142,16 +216,17 @@ impl<T> Op<T> {
         finish: impl FnOnce(&Context, Completion) -> Result<T> + Send + 'static,
         start: impl FnOnce(sys::liblock_callback, *mut c_void, *mut u64) -> sys::liblock_status,
     ) -> Op<T> {
-        Op::begin(context, Box::new(finish), true, start)
+        Op::begin(context, Box::new(finish), Role::Acquire(context.clone()), start)
     }
 
     fn begin(
         context: &Context,
         finish: Finish<T>,
-        is_acquire: bool,
+        role: Role,
         start: impl FnOnce(sys::liblock_callback, *mut c_void, *mut u64) -> sys::liblock_status,
     ) -> Op<T> {
-        let slot = Slot::new(is_acquire.then(|| context.clone()));
+        let is_acquire = matches!(role, Role::Acquire(_));
+        let slot = Slot::new(role);
         let lent = Arc::into_raw(slot.clone());
         let mut request = 0;
         let status = start(Some(ended), lent as *mut c_void, &mut request);
@@ -184,7 +259,13 @@ impl<T> Op<T> {
         slot: Arc<LossSlot>,
         finish: impl FnOnce(&Context, Completion) -> Result<T> + Send + 'static,
     ) -> Op<T> {
-        Op { stage: Stage::Loss(slot), context: context.clone(), finish: Some(Box::new(finish)), hooks: Vec::new() }
+        let number = slot.join();
+        Op {
+            stage: Stage::Loss(slot, number),
+            context: context.clone(),
+            finish: Some(Box::new(finish)),
+            hooks: Vec::new(),
+        }
     }
 
     /// A wait that the library has no asynchronous form of in local contexts: a thread waits, a slice of time after
@@ -195,7 +276,7 @@ impl<T> Op<T> {
         finish: impl FnOnce(&Context, Completion) -> Result<T> + Send + 'static,
         wait: impl Fn(&Context, i64) -> sys::liblock_status + Send + 'static,
     ) -> Op<T> {
-        let slot = Slot::new(None);
+        let slot = Slot::new(Role::Plain);
         let ends = slot.clone();
         let inner = Arc::downgrade(&context.inner);
         let work = move || {
@@ -217,7 +298,7 @@ impl<T> Op<T> {
 const SLICE_MS: i64 = 50;
 
 fn wait_in_slices(
-    inner: &std::sync::Weak<Inner>,
+    inner: &Weak<Inner>,
     slot: &Slot,
     wait_ms: i64,
     wait: impl Fn(&Context, i64) -> sys::liblock_status,
@@ -228,6 +309,9 @@ fn wait_in_slices(
             Some(inner) => Context { inner },
             None => return Status::Closed,
         };
+        if wait_ms < -1 {
+            return Status::from_raw(wait(&context, wait_ms)); // for the library to refuse
+        }
         let left = limit.map_or(SLICE_MS, |limit| {
             let left = limit.saturating_duration_since(Instant::now()).as_millis() as i64;
             left.min(SLICE_MS)
@@ -251,8 +335,9 @@ impl<T> Future for Op<T> {
                 None => panic!("a future of liblock was polled after its end"),
             },
             Stage::Pending { slot, .. } => slot.poll(cx.waker()),
-            Stage::Loss(slot) => {
-                slot.poll(cx.waker()).map(|status| Completion::made_up(CompletionKind::Lost, status))
+            Stage::Loss(slot, number) => {
+                let polled = slot.poll(*number, cx.waker());
+                polled.map(|status| Completion::made_up(CompletionKind::Lost, status))
             }
             Stage::Over => panic!("a future of liblock was polled after its end"),
         };
@@ -274,12 +359,16 @@ impl<T> Future for Op<T> {
 
 impl<T> Drop for Op<T> {
     fn drop(&mut self) {
-        if let Stage::Pending { slot, request, is_acquire } = &self.stage {
-            let was_pending = caught(false, || slot.abandon());
-            if was_pending && *is_acquire {
-                // INVALID_HANDLE says that it has just ended: then its callback finds the slot abandoned.
-                unsafe { sys::liblock_cancel(self.context.raw(), *request) };
+        match &self.stage {
+            Stage::Pending { slot, request, is_acquire } => {
+                let was_pending = slot.abandon();
+                if was_pending && *is_acquire {
+                    // INVALID_HANDLE says that it has just ended: then its callback finds the slot abandoned.
+                    unsafe { sys::liblock_cancel(self.context.raw(), *request) };
+                }
             }
+            Stage::Loss(slot, number) => caught((), || slot.leave(*number)),
+            Stage::Refused(_) | Stage::Over => {}
         }
     }
 }

@@ -121,7 +121,7 @@ impl<'c> Guard<'c> {
         let released = call(|result| unsafe { sys::liblock_release(context.raw(), self.lock.0, result) }).map(drop);
         let status = released.as_ref().map_or_else(Error::status, |_| Status::Ok).raw();
         context.inner.released(self.lock.0, status);
-        self.is_over = status != sys::LIBLOCK_WOULD_DEADLOCK;
+        self.is_over = status != sys::LIBLOCK_WOULD_DEADLOCK && status != sys::LIBLOCK_NO_MEMORY;
         released
     }
 
@@ -239,24 +239,29 @@ impl Inner {
     pub(crate) fn release_quietly(self: &std::sync::Arc<Inner>, lock: u64) {
         let null = std::ptr::null_mut();
         if self.is_local {
-            unsafe { sys::liblock_release(self.raw, lock, null) };
+            let status = unsafe { sys::liblock_release(self.raw, lock, null) };
+            self.released(lock, status);
+            return;
+        }
+        let is_refused = if self.watched(lock).is_some() {
+            Context { inner: self.clone() }.release_async(Lock(lock)).is_refused()
         } else {
-            let queue = std::ptr::null_mut();
-            let user_data = std::ptr::null_mut();
+            let (queue, user_data) = (std::ptr::null_mut(), std::ptr::null_mut());
             let status =
                 unsafe { sys::liblock_release_async(self.raw, lock, queue, None, user_data, std::ptr::null_mut()) };
-            if status == sys::LIBLOCK_LIMIT || status == sys::LIBLOCK_NO_MEMORY {
-                self.release_on_thread(lock);
-            }
+            status == sys::LIBLOCK_LIMIT || status == sys::LIBLOCK_NO_MEMORY
+        };
+        if is_refused {
+            self.release_on_thread(lock);
         }
-        self.forget(lock, Status::NotHeld);
     }
 
     /// No request can be made: a thread makes the call. Where none can be started, the lease must end by itself.
     fn release_on_thread(self: &std::sync::Arc<Inner>, lock: u64) {
         let inner = self.clone();
         let work = move || {
-            unsafe { sys::liblock_release(inner.raw, lock, std::ptr::null_mut()) };
+            let status = unsafe { sys::liblock_release(inner.raw, lock, std::ptr::null_mut()) };
+            inner.released(lock, status);
         };
         drop(std::thread::Builder::new().name("liblock-release".to_string()).spawn(work));
     }

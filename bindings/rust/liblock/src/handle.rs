@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 use crate::bytes::data;
 use crate::context::Context;
 use crate::error::{call, check, Error, Outcome, Result};
-use crate::future::Op;
+use crate::future::{Op, Role};
 use crate::guard::Guard;
 use crate::status::Status;
 use liblock_sys as sys;
@@ -81,16 +81,14 @@ impl Context {
 
     /// [`Context::release`] without a waiting thread.
     pub fn release_async(&self, lock: Lock) -> Op<()> {
-        let inner = self.inner.clone();
-        let op = Op::start(
+        Op::start_as(
+            Role::release(self, lock.0),
             self,
             |_, end| end.into_unit(),
             |callback, user_data, request| unsafe {
                 sys::liblock_release_async(self.raw(), lock.0, null_mut(), callback, user_data, request)
             },
-        );
-        inner.forget(lock.0, Status::NotHeld);
-        op
+        )
     }
 
     /// Sets the lease of all keys of the lock. A lock that is renewed still is. Handles that share the hold share the
@@ -224,7 +222,7 @@ impl Context {
                 sys::liblock_wait_lost_async(self.raw(), lock.0, -1, null_mut(), callback, user_data, request)
             });
         }
-        if let Some(slot) = self.inner.watched(lock.0) {
+        if let Some(slot) = self.inner.watched(lock.0).filter(|slot| !slot.may_share()) {
             return Op::of_loss(self, slot, finish);
         }
         Op::on_thread(self, -1, finish, move |context, wait_ms| unsafe {

@@ -96,6 +96,11 @@ impl Info {
         self.name(sys::liblock_info_owner)
     }
 
+    /// The same as it is, for [`Clear::Owner`](crate::Clear::Owner): names may have any bytes.
+    pub fn owner_bytes(&self) -> Option<&[u8]> {
+        self.bytes(sys::liblock_info_owner)
+    }
+
     /// Identity of the instance that holds it.
     pub fn instance(&self) -> Option<String> {
         self.name(sys::liblock_info_instance)

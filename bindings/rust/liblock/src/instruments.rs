@@ -175,8 +175,8 @@ impl Context {
 /// A sampler that is gone, or panics, tells of the acquire.
 unsafe extern "C" fn sample(percent: i32, key: *const sys::liblock_bytes, tag: u64, user_data: *mut c_void) -> i32 {
     let key = (!key.is_null()).then(|| borrowed(&*key));
-    match find(user_data) {
-        Some(Hook::Sampler(sampler)) => caught(1, || i32::from(sampler(percent, key, tag))),
+    caught(1, || match find(user_data) {
+        Some(Hook::Sampler(sampler)) => i32::from(sampler(percent, key, tag)),
         _ => 1,
-    }
+    })
 }

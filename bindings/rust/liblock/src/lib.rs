@@ -51,6 +51,8 @@ mod loss;
 mod numbers;
 mod owner;
 mod quorum;
+#[cfg(doctest)]
+mod refused;
 mod registry;
 mod status;
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 //! Lists of keys: as iterators, and as calls of a closure.
 
+use std::any::Any;
 use std::mem::{size_of, MaybeUninit};
 use std::ops::ControlFlow;
 use std::os::raw::c_void;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::null_mut;
 
 use crate::bytes::data;
 use crate::context::Context;
 use crate::error::{call, check, Outcome, Result};
 use crate::info::Info;
-use crate::registry::caught;
 use liblock_sys as sys;
 
 /// What a list shows.
@@ -247,7 +248,8 @@ impl Context {
         self.list(List::Keys, None).map(|(cursor, _)| cursor)
     }
 
-    /// Shows the same keys to a closure, which may end the list, and counts them. A panic in it ends the list.
+    /// Shows the same keys to a closure, which may end the list, and counts them. A panic in it ends the list, and goes
+    /// on here.
     ///
     /// # Errors
     /// As [`Context::list`].
@@ -265,21 +267,35 @@ impl Context {
         let options = options.map(ListOptions::raw);
         let pointer = options.as_ref().map_or(std::ptr::null(), |options| options as *const _);
         let mut report = Report::prepared();
-        let mut show: &mut dyn FnMut(&Info) -> ControlFlow<()> = &mut show;
-        let user_data: *mut c_void = (&mut show as *mut &mut dyn FnMut(&Info) -> ControlFlow<()>).cast();
-        call(|result| unsafe {
+        let mut showing = Showing { show: &mut show, panic: None };
+        let user_data: *mut c_void = (&mut showing as *mut Showing<'_>).cast();
+        let listed = call(|result| unsafe {
             sys::liblock_list_each(self.raw(), what, pointer, Some(shown), user_data, &mut report, result)
-        })?;
-        Ok(Report::read(&report))
+        });
+        if let Some(panic) = showing.panic {
+            resume_unwind(panic);
+        }
+        listed.map(|_| Report::read(&report))
     }
+}
+
+struct Showing<'s> {
+    show: &'s mut dyn FnMut(&Info) -> ControlFlow<()>,
+    /// Kept from the frames of the library, which it must not cross.
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 /// Runs on the thread that lists, within `list_each`, whose closure is alive.
 unsafe extern "C" fn shown(info: *const sys::liblock_info, user_data: *mut c_void) -> i32 {
-    let show = &mut *(user_data as *mut &mut dyn FnMut(&Info) -> ControlFlow<()>);
+    let showing = &mut *(user_data as *mut Showing<'_>);
     let info = Info::lent(info);
-    match &*info {
-        Some(info) => caught(1, || i32::from(show(info) == ControlFlow::Break(()))),
-        None => 0,
+    let show = &mut showing.show;
+    match info.as_ref().map(|info| catch_unwind(AssertUnwindSafe(|| show(info)))) {
+        None | Some(Ok(ControlFlow::Continue(()))) => 0,
+        Some(Ok(ControlFlow::Break(()))) => 1,
+        Some(Err(panic)) => {
+            showing.panic = Some(panic);
+            1
+        }
     }
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! Hearing of the loss of a lock: by a closure, by a future, or by both.
 //!
-//! Invariant: a slot ends once, as lost or as released, whichever comes first; wakers run without its lock.
+//! Invariants: a slot ends once, as lost, as released or as closed, whichever comes first; its closure is called once.
+//! Each future that waits has one waker in it at most, that of its last poll, and none when it is gone. Wakers are run,
+//! cloned and dropped, and closures called, without its lock.
 
+use std::collections::HashMap;
 use std::os::raw::c_void;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
@@ -29,7 +33,8 @@ pub(crate) type LossFn = dyn Fn(Loss) + Send + Sync;
 #[derive(Default)]
 struct State {
     ended: Option<Status>,
-    wakers: Vec<Waker>,
+    /// By the number of who waits.
+    wakers: HashMap<u64, Waker>,
     told: bool,
     /// Of a lock whose release answered LOST before the closure was called: it still will be.
     late: Option<Registration>,
@@ -38,12 +43,30 @@ struct State {
 /// Where the loss of one lock is noted.
 pub(crate) struct LossSlot {
     callback: Option<Arc<LossFn>>,
+    /// The lock may share a hold of its owner. The library tells the first of these of the loss of all.
+    may_share: AtomicBool,
+    waiting: AtomicU64,
     state: Mutex<State>,
 }
 
 impl LossSlot {
     pub(crate) fn new(callback: Option<Arc<LossFn>>) -> Arc<LossSlot> {
-        Arc::new(LossSlot { callback, state: Mutex::default() })
+        let (may_share, waiting) = (AtomicBool::new(false), AtomicU64::new(0));
+        Arc::new(LossSlot { callback, may_share, waiting, state: Mutex::default() })
+    }
+
+    /// A number for one who waits.
+    pub(crate) fn join(&self) -> u64 {
+        self.waiting.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn leave(&self, number: u64) {
+        let waker = self.state().wakers.remove(&number);
+        drop(waker);
+    }
+
+    pub(crate) fn may_share(&self) -> bool {
+        self.may_share.load(Ordering::Relaxed)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -51,14 +74,22 @@ impl LossSlot {
     }
 
     /// `NotHeld` where it was released.
-    pub(crate) fn poll(&self, waker: &Waker) -> Poll<Status> {
+    pub(crate) fn poll(&self, number: u64, waker: &Waker) -> Poll<Status> {
+        let state = self.state();
+        match (state.ended, state.wakers.get(&number)) {
+            (Some(status), _) => return Poll::Ready(status),
+            (None, Some(known)) if known.will_wake(waker) => return Poll::Pending,
+            _ => drop(state),
+        }
+        let fresh = waker.clone();
         let mut state = self.state();
         if let Some(status) = state.ended {
+            drop(state);
             return Poll::Ready(status);
         }
-        if !state.wakers.iter().any(|known| known.will_wake(waker)) {
-            state.wakers.push(waker.clone());
-        }
+        let former = state.wakers.insert(number, fresh);
+        drop(state);
+        drop(former);
         Poll::Pending
     }
 
@@ -71,13 +102,23 @@ impl LossSlot {
 
     fn tell(&self, loss: Loss) {
         let mut state = self.state();
-        state.told = true;
+        let is_first = !std::mem::replace(&mut state.told, true);
         let late = state.late.take();
         drop(state);
         drop(late);
-        if let Some(callback) = &self.callback {
-            caught((), || callback(loss));
+        if let (Some(callback), true) = (&self.callback, is_first) {
+            callback(loss);
         }
+    }
+
+    /// Of a loss that the library may not tell to this lock. The closure must not run within the release.
+    fn tell_on_thread(self: &Arc<LossSlot>, loss: Loss) {
+        if self.callback.is_none() {
+            return;
+        }
+        let slot = self.clone();
+        let work = move || caught((), || slot.tell(loss));
+        drop(std::thread::Builder::new().name("liblock-lost".to_string()).spawn(work));
     }
 
     pub(crate) fn end(&self, status: Status) {
@@ -88,8 +129,8 @@ impl LossSlot {
         state.ended = Some(status);
         let wakers = std::mem::take(&mut state.wakers);
         drop(state);
-        for waker in wakers {
-            waker.wake();
+        for waker in wakers.into_values() {
+            caught((), || waker.wake());
         }
     }
 }
@@ -98,31 +139,54 @@ impl LossSlot {
 pub(crate) struct Watched {
     pub(crate) slot: Arc<LossSlot>,
     pub(crate) registration: Registration,
+    token: u64,
 }
 
 impl Watched {
     pub(crate) fn new(callback: Option<Arc<LossFn>>) -> Watched {
         let slot = LossSlot::new(callback);
         let registration = Registration::new(Hook::Lost(slot.clone()));
-        Watched { slot, registration }
+        Watched { slot, registration, token: 0 }
     }
 }
 
 impl Inner {
-    pub(crate) fn watch(&self, lock: u64, watched: Watched) {
+    pub(crate) fn watch(&self, lock: u64, mut watched: Watched, token: u64, may_share: bool) {
+        watched.token = token;
+        watched.slot.may_share.store(may_share, Ordering::Relaxed);
         let mut losses = self.losses.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let former = losses.insert(lock, watched);
-        self.loss_count.store(losses.len(), std::sync::atomic::Ordering::Release);
+        self.loss_count.store(losses.len(), Ordering::Release);
         drop(losses);
         drop(former);
     }
 
     pub(crate) fn watched(&self, lock: u64) -> Option<Arc<LossSlot>> {
-        if self.loss_count.load(std::sync::atomic::Ordering::Acquire) == 0 {
+        if self.loss_count.load(Ordering::Acquire) == 0 {
             return None;
         }
         let losses = self.losses.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         losses.get(&lock).map(|watched| watched.slot.clone())
+    }
+
+    /// A closed context tells of no loss: whoever waits for one learns that, and all closures are let go, which may own
+    /// the context.
+    pub(crate) fn let_go(&self) {
+        let mut losses = self.losses.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let watched = std::mem::take(&mut *losses);
+        self.loss_count.store(0, Ordering::Release);
+        drop(losses);
+        for watched in watched.into_values() {
+            watched.slot.end(Status::Closed);
+        }
+        let mut submitted = self.submitted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let kept = std::mem::take(&mut *submitted);
+        drop(submitted);
+        drop(kept);
+        let mut hooks = self.hooks.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let former = std::mem::take(&mut *hooks);
+        drop(hooks);
+        drop(former);
     }
 
     /// What a release answered says how the lock ended for whoever waits for its loss.
@@ -130,7 +194,8 @@ impl Inner {
     pub(crate) fn released(&self, lock: u64, status: sys::liblock_status) {
         match status {
             sys::LIBLOCK_LOST => self.forget(lock, Status::Lost),
-            sys::LIBLOCK_WOULD_DEADLOCK => {}
+            // Refused: the lock is as it was.
+            sys::LIBLOCK_WOULD_DEADLOCK | sys::LIBLOCK_LIMIT | sys::LIBLOCK_NO_MEMORY | sys::LIBLOCK_FORKED => {}
             _ => self.forget(lock, Status::NotHeld),
         }
     }
@@ -138,7 +203,7 @@ impl Inner {
     /// Locks that nobody watches, which are most, cost one load.
     #[inline]
     pub(crate) fn forget(&self, lock: u64, status: Status) {
-        if self.loss_count.load(std::sync::atomic::Ordering::Acquire) != 0 {
+        if self.loss_count.load(Ordering::Acquire) != 0 {
             self.forget_watched(lock, status);
         }
     }
@@ -147,10 +212,12 @@ impl Inner {
     fn forget_watched(&self, lock: u64, status: Status) {
         let mut losses = self.losses.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let watched = losses.remove(&lock);
-        self.loss_count.store(losses.len(), std::sync::atomic::Ordering::Release);
+        self.loss_count.store(losses.len(), Ordering::Release);
         drop(losses);
-        if let Some(Watched { slot, registration }) = watched {
-            if status == Status::Lost {
+        if let Some(Watched { slot, registration, token }) = watched {
+            if status == Status::Lost && slot.may_share() {
+                slot.tell_on_thread(Loss { lock: crate::Lock(lock), token, status });
+            } else if status == Status::Lost {
                 slot.keep(registration);
             }
             slot.end(status);
@@ -159,10 +226,13 @@ impl Inner {
 }
 
 pub(crate) unsafe extern "C" fn lost(completion: *const sys::liblock_completion, user_data: *mut c_void) {
-    if let Some(Hook::Lost(slot)) = find(user_data) {
-        let told = &*completion;
-        let loss = Loss { lock: crate::Lock(told.lock), token: told.token, status: Status::from_raw(told.status) };
-        slot.tell(loss);
-        caught((), || slot.end(Status::Lost));
-    }
+    let told = &*completion;
+    let loss = Loss { lock: crate::Lock(told.lock), token: told.token, status: Status::from_raw(told.status) };
+    caught((), || {
+        if let Some(Hook::Lost(slot)) = find(user_data) {
+            let theirs = slot.clone();
+            caught((), move || theirs.tell(loss));
+            slot.end(Status::Lost);
+        }
+    });
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
-use crate::bytes::{data, raw, text_of};
+use crate::bytes::{bytes_of, data, raw, text, text_of};
 use crate::context::Context;
 use crate::error::{call, check, Outcome, Result};
 use crate::future::Op;
@@ -110,12 +110,20 @@ impl Owner {
         check(unsafe { sys::liblock_owner_close(self.raw()) })
     }
 
-    /// The identity as shown in listings: `instance/number/name`.
+    /// The identity as shown in listings: `instance/number/name`. What is not UTF-8 in the name is shown as U+FFFD.
     ///
     /// # Errors
     /// `Closed`.
     pub fn id(&self) -> Result<String> {
-        text_of(|buffer, size, needed| unsafe {
+        self.id_bytes().map(|id| text(&id))
+    }
+
+    /// The identity as it is, for [`Clear::Owner`](crate::Clear::Owner).
+    ///
+    /// # Errors
+    /// `Closed`.
+    pub fn id_bytes(&self) -> Result<Vec<u8>> {
+        bytes_of(|buffer, size, needed| unsafe {
             sys::liblock_owner_id(self.inner.context.raw(), self.raw(), buffer, size, needed)
         })
     }

@@ -47,6 +47,32 @@ async fn a_timeout_of_the_runtime_drops_the_future_and_with_it_the_place_in_the_
     assert!(guard.is_held());
 }
 
+#[test]
+fn a_runtime_that_shuts_down_leaves_neither_places_in_the_queue_nor_locks() {
+    let context = open();
+    let held = context.acquire("key").unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    for number in 0..50 {
+        let (key, theirs) = (if number == 0 { "other" } else { "key" }, context.clone());
+        runtime.spawn(async move {
+            let _guard = theirs.lock_async(key).await;
+            std::future::pending::<()>().await;
+        });
+    }
+    let until = |holds: &dyn Fn(u64, u64) -> bool| {
+        let end = std::time::Instant::now() + Duration::from_secs(10);
+        while !context.stats().map_or(false, |stats| holds(stats.locks_held, stats.waiters)) {
+            assert!(std::time::Instant::now() < end, "{:?}", context.stats());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    until(&|held, waiters| (held, waiters) == (2, 49));
+    drop(runtime);
+    until(&|held, waiters| (held, waiters) == (1, 0));
+    drop(held);
+    until(&|held, _| held == 0);
+}
+
 #[tokio::test]
 async fn an_aborted_task_leaves_the_key_free() {
     let context = open();
