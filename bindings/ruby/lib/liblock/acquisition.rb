@@ -9,6 +9,7 @@
 require_relative "options"
 require_relative "completions"
 require_relative "callbacks"
+require_relative "ending"
 
 module Liblock
   # The memory of an acquire, used again by later ones of its context.
@@ -40,7 +41,9 @@ module Liblock
   # @api private
   class Acquisition
     UNINTERRUPTED = { Object => :never }.freeze
-    private_constant :UNINTERRUPTED
+    # At the end of the process an end that comes through the dispatcher of ffi may never come: Ruby may have ended it.
+    PATIENCE_S = 1
+    private_constant :UNINTERRUPTED, :PATIENCE_S
 
     attr_reader :result, :fields
 
@@ -123,6 +126,11 @@ module Liblock
     # Called by the hub or the callback thread, where the end does not come through a queue of this acquire's own.
     def deliver(completion)
       @end = completion
+      @mail << true
+    end
+
+    # Nobody may be left who delivers.
+    def wake
       @mail << true
     end
 
@@ -250,6 +258,7 @@ module Liblock
         [Callbacks.function(:ended), Callbacks.remember(self)]
       elsif @losses
         @mail = Thread::Queue.new
+        @deliverer = @losses
         [nil, FFI::Pointer.new(@losses.expect(self))]
       else
         @queue = @context.take_queue
@@ -271,7 +280,7 @@ module Liblock
 
     def await_end
       until @end
-        next @mail.pop if @mail
+        next @deliverer&.over? ? @deliverer.read_one : @mail.pop if @mail
 
         entry = @queue.take(@slot.completion)
         if entry.nil?
@@ -293,7 +302,10 @@ module Liblock
 
     def cancel
       Native.cancel(@context.pointer, @slot.request.get_uint64(0))
-      await_end
+      return await_end unless @mail && !@deliverer && Ending.begun?
+
+      limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + PATIENCE_S
+      sleep 0.001 until @end || Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
     rescue Error
       nil # the queue was closed with its context, which has ended the request
     end

@@ -37,11 +37,7 @@ module Liblock
 
     def hand_on
       while (what, value = @told.pop)
-        begin
-          @hearers[what]&.call(value)
-        rescue StandardError => error
-          warn("liblock: #{what}: #{error.full_message(highlight: false)}")
-        end
+        Worker.guard(what) { @hearers[what]&.call(value) }
       end
     end
   end
