@@ -88,7 +88,7 @@ module Liblock
     def run_async(completions, user_data)
       options = (@fields ||= Options.acquire({})).struct
       options[:completions] = completions.pointer
-      @result = Result.of_status(call_async(options, nil, FFI::Pointer.new(user_data)))
+      @result = Result.of_status(@context.guarded { call_async(options, nil, FFI::Pointer.new(user_data)) })
       @taken = true
       @slot.request.get_uint64(0)
     end
@@ -182,7 +182,7 @@ module Liblock
     def at_once?
       return false unless @context.local? && (one_attempt? || !told_of?)
 
-      status = call_briefly
+      status = @context.guarded(always: @on_queued || @backoff) { call_briefly }
       return false if status == STATUSES[:busy] && !one_attempt?
 
       @result = Result.read(@slot.result)
@@ -230,7 +230,7 @@ module Liblock
       callback, user_data = destination(options)
       @slot.memory.put_uint64(Slot::LOCK, 0)
       @sent = true
-      status = call_async(options, callback, user_data)
+      status = @context.guarded(always: @on_queued || @backoff) { call_async(options, callback, user_data) }
       return true if status.zero?
 
       @sent = false
@@ -246,7 +246,7 @@ module Liblock
       return plain unless plain.status == :invalid_argument
 
       options[:wait_ms] = 0
-      told = run_blocking(once: true)
+      told = @context.guarded(always: true) { run_blocking(once: true) }
       told.status == plain.status ? told : plain
     end
 

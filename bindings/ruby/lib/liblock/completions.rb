@@ -53,10 +53,13 @@ module Liblock
       @context = context
       out = FFI::MemoryPointer.new(:pointer)
       result = Native::Result.blank
-      status = context.native { |native| Native.completions_open(native, capacity, out, result) }
-      raise Error.of(Result.read(result.to_ptr)) unless status.zero?
+      context.check_fork
+      context.guarded(always: true) do
+        status = Native.completions_open(context.pointer, capacity, out, result)
+        @pointer = context.adopt_queue(out.read_pointer) if status.zero?
+      end
+      raise Error.of(Result.read(result.to_ptr)) unless @pointer
 
-      @pointer = context.adopt_queue(out.read_pointer)
       fd = FFI::MemoryPointer.new(:int32)
       Native.completions_fd(@pointer, fd)
       @io = IO.for_fd(fd.read_int32, "r", autoclose: false)
