@@ -17,7 +17,8 @@ class CallbackTest < Minitest::Test
 
   CALLS = { lock: ->(locks, key) { locks.lock(key) }, try_lock: ->(locks, key) { locks.try_lock(key) },
             synchronize: ->(locks, key) { locks.synchronize(key) { 1 } },
-            acquire: ->(locks, key) { locks.acquire(key) }, lock_many: ->(locks, key) { locks.lock_many([key]) } }.freeze
+            acquire: ->(locks, key) { locks.acquire(key) },
+            lock_many: ->(locks, key) { locks.lock_many([key]) } }.freeze
 
   CALLS.each do |name, call|
     define_method("test_a_thread_that_is_killed_in_the_log_of_#{name}_leaves_the_native_thread_as_it_was") do

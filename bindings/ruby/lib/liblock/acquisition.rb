@@ -86,11 +86,15 @@ module Liblock
 
     # Hands the request over and leaves its end to the queue given. The request's number, 0 where it was refused.
     def run_async(completions, user_data)
+      raise ArgumentError, "on_queued has no queue to come to: lock tells it, submit does not" if @on_queued
+
       options = (@fields ||= Options.acquire({})).struct
       options[:completions] = completions.pointer
       @result = Result.of_status(@context.guarded { call_async(options, nil, FFI::Pointer.new(user_data)) })
       @taken = true
-      @slot.request.get_uint64(0)
+      request = @slot.request.get_uint64(0)
+      @backoff = completions.keep(request, @backoff) unless request.zero?
+      request
     end
 
     # The lock. Still given back by `settle` unless it is taken.

@@ -31,12 +31,21 @@ module Liblock
     # A key as bytes that nobody can change meanwhile.
     # @api private
     def self.key(key)
-      key = key.is_a?(Symbol) ? key.name : String(key)
-      key.frozen? ? key : key.dup.freeze
+      case key
+      when Symbol then key.name
+      when String then key.frozen? ? key : key.dup.freeze
+      when Integer then key.to_s.freeze
+      else
+        raise ArgumentError, "a key is a String, Symbol or Integer, not #{key.class}: the text of another object may " \
+                             "be another in each process, and then excludes nobody (several keys: lock_many)"
+      end
     end
 
     # @api private
     def initialize(url, owner: nil, on_open: nil, **options)
+      unless Ractor.current.equal?(Ractor.main)
+        raise Ractor::UnsafeError, "ffi can be called from the main Ractor only: open liblock's contexts there"
+      end
       @generation = ForkGuard.generation
       @default_owner = owner
       @kind = kind_of(url)
@@ -260,6 +269,12 @@ module Liblock
     # @api private
     def free_owner(pointer)
       guarded { @handle.free_owner(pointer) }
+    end
+
+    # One that is closed holds nothing: it is freed when nobody can use it any more.
+    # @api private
+    def free_owner_later(owner)
+      ObjectSpace.define_finalizer(owner, @handle.owner_finalizer(owner.pointer))
     end
 
     # @api private

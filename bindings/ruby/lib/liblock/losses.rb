@@ -63,6 +63,8 @@ module Liblock
         @early.delete(handle)
         @watched.delete(handle)
       end
+    rescue ThreadError # in a signal handler nobody may wait for a mutex
+      Thread.new { forget(handle) }
     end
 
     # What has come is still told.

@@ -40,6 +40,9 @@ module Liblock
     def close
       status = @context.native { Native.owner_close(@pointer) }
       raise Error.of(Result.of_status(status)) unless status.zero?
+
+      @context.free_owner_later(self) unless @over
+      @over = true
     end
 
     # Gives back keys, each once, also a part of a lock on several keys. All or nothing.

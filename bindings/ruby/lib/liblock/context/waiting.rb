@@ -71,6 +71,7 @@ module Liblock
     end
 
     def sliced(wait, go_on = nil)
+      wait = nil if Numbers.wait_ms(wait) == Numbers::FOREVER
       limit = wait && Process.clock_gettime(Process::CLOCK_MONOTONIC) + wait
       loop do
         left = limit ? limit - Process.clock_gettime(Process::CLOCK_MONOTONIC) : SLICE_S
