@@ -56,6 +56,29 @@ class ForkTest < Minitest::Test
     end
   end
 
+  def test_a_daemon_is_a_child_and_hears_events_of_its_own_context
+    heard = Thread::Queue.new
+    context.on_event(:obtained) { |event| heard << event.key }
+    context.lock("parent").release
+    Timeout.timeout(LIMIT_S) { heard.pop }
+    reader, writer = IO.pipe
+    in_child do
+      ours = Liblock.open
+      ours.on_event(:obtained) { |event| heard << event.key }
+      ours.lock("before").release
+      Timeout.timeout(LIMIT_S) { heard.pop }
+      Process.daemon(true, true)
+      writer.puts ours.usable?
+      mine = Liblock.open
+      mine.on_event(:obtained) { |event| heard << event.key }
+      mine.lock("daemon")
+      writer.puts Timeout.timeout(LIMIT_S) { heard.pop }
+      mine.close
+    end
+    writer.close
+    assert_equal "false\ndaemon\n", Timeout.timeout(2 * LIMIT_S) { reader.read }
+  end
+
   def test_a_child_that_leaves_its_copies_alone_ends_at_once
     context.lock("a", on_lost: true)
     context.on_event { 1 }

@@ -85,6 +85,21 @@ class RqlReleaseTest < Minitest::Test
     assert_equal %i[nothing_to_release released], results(other.release_lock("a"))
   end
 
+  def test_a_name_of_any_class_is_its_text_in_every_call_and_an_extension_may_be_short
+    name = Class.new { def to_s = "named" }.new
+    [:a, 17, name].each do |one|
+      client.lock(one, ttl: 5_000, queue_ttl: Float::INFINITY) do
+        assert client.locked?(one) && !client.queued?(one)
+        assert_equal "rql:lock:#{one}", client.lock_info(one)["lock_key"]
+        assert_nil client.queue_info(one)
+        assert_equal :ttl_extended, client.extend_lock_ttl(one, 1)[:result]
+        assert_equal :ttl_extended, elsewhere { client.extend_lock_ttl(one, 1, force: true) }[:result]
+        assert_equal :released, client.unlock(one)[:result][:lock_res]
+      end
+    end
+    [nil, ""].each { |none| assert_raises(ArgumentError) { client.lock(none) } }
+  end
+
   def test_extend_lock_ttl_adds_milliseconds
     client.lock("a", ttl: 10_000)
     assert_equal({ ok: true, result: :ttl_extended }, client.extend_lock_ttl("a", 5_000))

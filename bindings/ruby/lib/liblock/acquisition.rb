@@ -9,6 +9,7 @@
 require_relative "options"
 require_relative "completions"
 require_relative "callbacks"
+require_relative "ending"
 
 module Liblock
   # The memory of an acquire, used again by later ones of its context.
@@ -40,7 +41,9 @@ module Liblock
   # @api private
   class Acquisition
     UNINTERRUPTED = { Object => :never }.freeze
-    private_constant :UNINTERRUPTED
+    # At the end of the process an end that comes through the dispatcher of ffi may never come: Ruby may have ended it.
+    PATIENCE_S = 1
+    private_constant :UNINTERRUPTED, :PATIENCE_S
 
     attr_reader :result, :fields
 
@@ -83,11 +86,15 @@ module Liblock
 
     # Hands the request over and leaves its end to the queue given. The request's number, 0 where it was refused.
     def run_async(completions, user_data)
+      raise ArgumentError, "on_queued has no queue to come to: lock tells it, submit does not" if @on_queued
+
       options = (@fields ||= Options.acquire({})).struct
       options[:completions] = completions.pointer
-      @result = Result.of_status(call_async(options, nil, FFI::Pointer.new(user_data)))
+      @result = Result.of_status(@context.guarded { call_async(options, nil, FFI::Pointer.new(user_data)) })
       @taken = true
-      @slot.request.get_uint64(0)
+      request = @slot.request.get_uint64(0)
+      @backoff = completions.keep(request, @backoff) unless request.zero?
+      request
     end
 
     # The lock. Still given back by `settle` unless it is taken.
@@ -123,6 +130,11 @@ module Liblock
     # Called by the hub or the callback thread, where the end does not come through a queue of this acquire's own.
     def deliver(completion)
       @end = completion
+      @mail << true
+    end
+
+    # Nobody may be left who delivers.
+    def wake
       @mail << true
     end
 
@@ -174,7 +186,7 @@ module Liblock
     def at_once?
       return false unless @context.local? && (one_attempt? || !told_of?)
 
-      status = call_briefly
+      status = @context.guarded(always: @on_queued || @backoff) { call_briefly }
       return false if status == STATUSES[:busy] && !one_attempt?
 
       @result = Result.read(@slot.result)
@@ -222,7 +234,7 @@ module Liblock
       callback, user_data = destination(options)
       @slot.memory.put_uint64(Slot::LOCK, 0)
       @sent = true
-      status = call_async(options, callback, user_data)
+      status = @context.guarded(always: @on_queued || @backoff) { call_async(options, callback, user_data) }
       return true if status.zero?
 
       @sent = false
@@ -238,7 +250,7 @@ module Liblock
       return plain unless plain.status == :invalid_argument
 
       options[:wait_ms] = 0
-      told = run_blocking(once: true)
+      told = @context.guarded(always: true) { run_blocking(once: true) }
       told.status == plain.status ? told : plain
     end
 
@@ -250,6 +262,7 @@ module Liblock
         [Callbacks.function(:ended), Callbacks.remember(self)]
       elsif @losses
         @mail = Thread::Queue.new
+        @deliverer = @losses
         [nil, FFI::Pointer.new(@losses.expect(self))]
       else
         @queue = @context.take_queue
@@ -271,7 +284,7 @@ module Liblock
 
     def await_end
       until @end
-        next @mail.pop if @mail
+        next @deliverer&.over? ? @deliverer.read_one : @mail.pop if @mail
 
         entry = @queue.take(@slot.completion)
         if entry.nil?
@@ -293,7 +306,10 @@ module Liblock
 
     def cancel
       Native.cancel(@context.pointer, @slot.request.get_uint64(0))
-      await_end
+      return await_end unless @mail && !@deliverer && Ending.begun?
+
+      limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + PATIENCE_S
+      sleep 0.001 until @end || Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
     rescue Error
       nil # the queue was closed with its context, which has ended the request
     end

@@ -48,29 +48,36 @@ module Liblock
     LOOK_S = 0.5
     private_constant :LOOK_S
 
+    # Of a queue that was freed there is none.
     # @api private
-    attr_reader :pointer
+    def pointer
+      @pointer or raise Error.of(Result.of_status(STATUSES[:closed]))
+    end
 
     # @api private
     def initialize(context, capacity)
       @context = context
       out = FFI::MemoryPointer.new(:pointer)
       result = Native::Result.blank
-      status = context.native { |native| Native.completions_open(native, capacity, out, result) }
-      raise Error.of(Result.read(result.to_ptr)) unless status.zero?
+      context.check_fork
+      context.guarded(always: true) do
+        status = Native.completions_open(context.pointer, capacity, out, result)
+        @pointer = context.adopt_queue(out.read_pointer) if status.zero?
+      end
+      raise Error.of(Result.read(result.to_ptr)) unless @pointer
 
-      @pointer = context.adopt_queue(out.read_pointer)
       fd = FFI::MemoryPointer.new(:int32)
       Native.completions_fd(@pointer, fd)
       @io = IO.for_fd(fd.read_int32, "r", autoclose: false)
       @memory = Native::Completion.blank
+      @kept = {}
     end
 
     # The next entry, waiting for up to `wait` seconds (nil: for ever, 0: not at all).
     # @return [Completion, nil] nil when none came in time
     # @raise [Closed] the queue is closed, and empty
     def next(wait: nil)
-      limit = wait && monotonic + wait
+      limit = monotonic + wait unless Numbers.wait_ms(wait) == Numbers::FOREVER
       loop do
         entry = take and return entry
         left = limit ? limit - monotonic : LOOK_S
@@ -82,13 +89,22 @@ module Liblock
 
     # No new requests; what is pending still arrives and can be read.
     def close
-      status = Native.completions_close(@pointer)
+      status = @context.native { Native.completions_close(pointer) }
       raise Error.of(Result.of_status(status)) unless status.zero?
     end
 
-    # Frees the queue: the last call on it. Locks granted to it unread are released.
+    # Frees the queue: calls on it raise Closed from then on. Locks granted to it unread are released.
     def free
-      @context.free_queue(@pointer)
+      freed, @pointer = @pointer, nil
+      @context.free_queue(freed) if freed
+      @kept.each_value { |callback| Callbacks.forget(callback) }.clear
+    end
+
+    # What the library may call until a request has ended.
+    # @api private
+    def keep(request, callback)
+      @kept[request] = callback if callback
+      nil
     end
 
     # One entry, or nil; the memory given is filled in before anything can interrupt the caller.
@@ -96,8 +112,11 @@ module Liblock
     def take(memory = @memory.class.blank)
       @context.check_fork
       memory[:kind] = 0
-      status = Native.completions_next_briefly(@pointer, 0, memory)
-      return Completion.read(memory) if status.zero?
+      status = Native.completions_next_briefly(pointer, 0, memory)
+      if status.zero?
+        Callbacks.forget(@kept.delete(memory[:request])) unless @kept.empty?
+        return Completion.read(memory)
+      end
       return nil if STATUSES[:timeout] == status
 
       raise Error.of(Result.of_status(status))

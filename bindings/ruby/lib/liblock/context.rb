@@ -20,7 +20,8 @@ module Liblock
     QUEUE_CAPACITY = 64
     QUEUES_KEPT = 64
     SLOTS_KEPT = 256
-    private_constant :QUEUE_CAPACITY, :QUEUES_KEPT, :SLOTS_KEPT
+    UNINTERRUPTED = { Object => :never }.freeze
+    private_constant :QUEUE_CAPACITY, :QUEUES_KEPT, :SLOTS_KEPT, :UNINTERRUPTED
 
     # @return [Result] what opening told; its message says what is wrong with the nodes of a quorum
     attr_reader :result
@@ -30,12 +31,21 @@ module Liblock
     # A key as bytes that nobody can change meanwhile.
     # @api private
     def self.key(key)
-      key = key.is_a?(Symbol) ? key.name : String(key)
-      key.frozen? ? key : key.dup.freeze
+      case key
+      when Symbol then key.name
+      when String then key.frozen? ? key : key.dup.freeze
+      when Integer then key.to_s.freeze
+      else
+        raise ArgumentError, "a key is a String, Symbol or Integer, not #{key.class}: the text of another object may " \
+                             "be another in each process, and then excludes nobody (several keys: lock_many)"
+      end
     end
 
     # @api private
     def initialize(url, owner: nil, on_open: nil, **options)
+      unless Ractor.current.equal?(Ractor.main)
+        raise Ractor::UnsafeError, "ffi can be called from the main Ractor only: open liblock's contexts there"
+      end
       @generation = ForkGuard.generation
       @default_owner = owner
       @kind = kind_of(url)
@@ -43,7 +53,6 @@ module Liblock
       @mutex = Thread::Mutex.new
       @owners = Owners.new(self)
       open(url, Options.context(options), on_open && CallbackBlock.new(&on_open))
-      ObjectSpace.define_finalizer(self, @handle.finalizer)
     end
 
     # Ends everything the context does: waits end as Closed, locks are released (or left, with on_close: :leave), owners
@@ -59,7 +68,7 @@ module Liblock
         begin_close { over << true }
         over.pop
       end
-      status = offload { Native.close(pointer) }
+      status = offload { guarded(always: true) { Native.close(pointer) } }
       raise Error.of(Result.of_status(status)) unless status.zero?
 
       after_close
@@ -139,7 +148,18 @@ module Liblock
     # @api private
     def native
       check_fork
-      yield pointer
+      guarded { yield pointer }
+    end
+
+    # Runs a call in which the library may call back on this very thread: the log, a sampler, a place in the queue. A
+    # thread that was ended in there would leave C by a jump and what C had still to do undone, on a native thread that
+    # other Ruby threads go on with: so interruptions wait for its end. A local call that nobody listens to saves that,
+    # unless it is `always` the one that must know what it was given.
+    # @api private
+    def guarded(always: false, &call)
+      return yield if local? && !@calls_back && !always
+
+      Thread.handle_interrupt(UNINTERRUPTED, &call)
     end
 
     # Runs a call that has a result; what is not OK (or among `also`) is raised.
@@ -147,7 +167,7 @@ module Liblock
     def ask(also: nil)
       check_fork
       slot = take_slot
-      result = offload { told(yield(pointer, slot.result), slot.result) }
+      result = offload { guarded { told(yield(pointer, slot.result), slot.result) } }
       give_slot(slot)
       raise Error.of(result) unless result.ok? || also&.include?(result.status)
 
@@ -244,12 +264,18 @@ module Liblock
 
     # @api private
     def free_queue(pointer)
-      @handle.free_queue(pointer)
+      guarded { @handle.free_queue(pointer) }
     end
 
     # @api private
     def free_owner(pointer)
-      @handle.free_owner(pointer)
+      guarded { @handle.free_owner(pointer) }
+    end
+
+    # One that is closed holds nothing: it is freed when nobody can use it any more.
+    # @api private
+    def free_owner_later(owner)
+      ObjectSpace.define_finalizer(owner, @handle.owner_finalizer(owner.pointer))
     end
 
     # @api private
@@ -281,7 +307,7 @@ module Liblock
 
     def begin_close(&block)
       notice = CloseNotice.new(&block)
-      status = Native.close_async(pointer, Callbacks.function(:ended), Callbacks.remember(notice))
+      status = guarded { Native.close_async(pointer, Callbacks.function(:ended), Callbacks.remember(notice)) }
       raise Error.of(Result.of_status(status)) unless status.zero?
     end
 
@@ -297,10 +323,11 @@ module Liblock
         fields.struct[:on_open_user_data] = Callbacks.remember(on_open)
       end
       out, memory = FFI::MemoryPointer.new(:pointer), result_memory
-      @result = told(Native.open(url, fields.struct, out, memory), memory)
+      guarded(always: true) do
+        @result = told(Native.open(url, fields.struct, out, memory), memory)
+        ObjectSpace.define_finalizer(self, (@handle = Handle.new(out.read_pointer)).finalizer) if @result.ok?
+      end
       raise Error.of(@result) unless @result.ok?
-
-      @handle = Handle.new(out.read_pointer)
     ensure
       Callbacks.forget(on_open)
     end

@@ -55,6 +55,7 @@ module Liblock
     def set_raw(name, value)
       member = @struct.members.include?(name) && @struct.layout[name]
       raise ArgumentError, "unknown option: #{name.inspect}" unless member && INTEGERS.include?(member.type)
+      return if value.nil?
 
       @struct[name] = number(name, value)
     end
@@ -100,8 +101,10 @@ module Liblock
     end
 
     def set_metadata(entries)
+      raise ArgumentError, "metadata is a Hash, not #{entries.class}" unless entries.respond_to?(:each_pair)
+
       list = keep(FFI::MemoryPointer.new(Native::Metadata, [entries.size, 1].max))
-      entries.each_with_index do |(name, value), index|
+      entries.each_pair.with_index do |(name, value), index|
         pair = Native::Metadata.new(list + index * Native::Metadata.size)
         pair[:name][:data], pair[:name][:size] = keep_bytes(name.to_s)
         pair[:value][:data], pair[:value][:size] = keep_bytes(value)

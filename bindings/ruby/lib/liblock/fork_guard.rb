@@ -15,10 +15,16 @@ module Liblock
       end
     end
 
-    # Every fork of Ruby (Kernel#fork, Process.fork, IO.popen("-")) comes through here.
+    # Every fork of Ruby (Kernel#fork, Process.fork, IO.popen("-")) comes through the first, but for that of daemon,
+    # from which only the child returns.
     module Hook
       def _fork
         super.tap { |pid| ForkGuard.child! if pid.zero? }
+      end
+
+      def daemon(...)
+        before = Process.pid
+        super.tap { ForkGuard.child! unless Process.pid == before }
       end
     end
     Process.singleton_class.prepend(Hook)

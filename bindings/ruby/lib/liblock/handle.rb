@@ -12,8 +12,8 @@ module Liblock
     def initialize(pointer)
       @pointer = pointer
       @pid = Process.pid
-      @owners = []
-      @queues = []
+      # By the object, not by its address, which may be another's by the time that this one is forgotten.
+      @owners, @queues = {}.compare_by_identity, {}.compare_by_identity
     end
 
     def finalizer
@@ -21,13 +21,11 @@ module Liblock
     end
 
     def adopt_owner(pointer)
-      @owners << pointer
-      pointer
+      @owners[pointer] = pointer
     end
 
     def adopt_queue(pointer)
-      @queues << pointer
-      pointer
+      @queues[pointer] = pointer
     end
 
     def free_queue(pointer)
@@ -38,6 +36,10 @@ module Liblock
       Native.owner_free(pointer) if mine? && @owners.delete(pointer)
     end
 
+    def owner_finalizer(pointer)
+      proc { free_owner(pointer) }
+    end
+
     def mine?
       @pointer && @pid == Process.pid
     end
@@ -46,8 +48,8 @@ module Liblock
       return unless mine?
 
       Native.close(@pointer)
-      @owners.each { |owner| Native.owner_free(owner) }
-      @queues.each { |queue| Native.completions_free(queue) }
+      @owners.each_key { |owner| Native.owner_free(owner) }
+      @queues.each_key { |queue| Native.completions_free(queue) }
       Native.context_free(@pointer)
       @pointer = nil
     end

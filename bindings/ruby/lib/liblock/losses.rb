@@ -15,13 +15,27 @@ module Liblock
       @watched = {}
       @early = {}
       @expected = {}
-      @thread = Worker.start("losses") { read_all }
+      start
     end
 
     # The end of this acquire comes here too; answers the user_data that it is known by.
     def expect(acquisition)
-      @mutex.synchronize { @expected[acquisition.object_id] = acquisition }
+      @mutex.synchronize do
+        start if @over
+        @expected[acquisition.object_id] = acquisition
+      end
       acquisition.object_id
+    end
+
+    # Does nobody read any more? Then whoever waits for an end reads himself.
+    def over?
+      @over
+    end
+
+    # One entry, or a moment without any.
+    def read_one
+      entry = @queue.take
+      entry ? hand_on(entry) : @queue.await
     end
 
     # The request was refused: no end will come.
@@ -49,6 +63,8 @@ module Liblock
         @early.delete(handle)
         @watched.delete(handle)
       end
+    rescue ThreadError # in a signal handler nobody may wait for a mutex
+      Thread.new { forget(handle) }
     end
 
     # What has come is still told.
@@ -59,13 +75,25 @@ module Liblock
 
     private
 
+    def start
+      @over = false
+      @thread = Worker.start("losses") { read_all }
+    end
+
+    # At the end of the process Ruby ends this thread and those that wait for it in any order.
     def read_all
-      loop do
-        entry = @queue.next or next
-        entry.kind == :lost ? lost(entry.lock) : ended(entry)
-      end
+      loop { (entry = @queue.next) && hand_on(entry) }
     rescue Error
       nil # the context is closed: there is nothing more to hear
+    ensure
+      @mutex.synchronize do
+        @over = true
+        @expected.each_value(&:wake)
+      end
+    end
+
+    def hand_on(entry)
+      entry.kind == :lost ? lost(entry.lock) : ended(entry)
     end
 
     def ended(entry)
@@ -81,11 +109,7 @@ module Liblock
     end
 
     def run(blocks, lock)
-      blocks.each do |block|
-        block.call(lock)
-      rescue StandardError => error
-        warn("liblock: on_lost: #{error.full_message(highlight: false)}")
-      end
+      blocks.each { |block| Worker.guard("on_lost") { block.call(lock) } }
     end
   end
 end

@@ -18,6 +18,7 @@ module Liblock
     DEFAULT = -(2**63)
     TTL = { auto: -1, none: -2 }.freeze
     FOREVER = -1
+    MOST = 2**63 - 1
     VOTES_ALL = -1
     OWNER_THREAD = 1
 
@@ -52,12 +53,17 @@ module Liblock
 
     module_function
 
-    # Milliseconds of seconds. What is more than nothing stays so: 0.0001 s is 1 ms, since 0 means another thing.
+    # Milliseconds of seconds. What is more than nothing stays so: 0.0001 s is 1 ms, since 0 means another thing. What
+    # is less than nothing is refused here: rounded to -1 or -2, the words for "for ever" and the like, it would be one.
     def milliseconds(seconds)
       unless seconds.is_a?(Numeric) && seconds.real? && (!seconds.is_a?(Float) || seconds.finite?)
         raise ArgumentError, "a time is a number of seconds, not #{seconds.inspect}"
       end
+      raise ArgumentError, "a time is not negative: #{seconds.inspect}" if seconds.negative?
+
       number = (seconds * 1000).round
+      raise ArgumentError, "a time is at most #{MOST / 1000} seconds, not #{seconds.inspect}" if number > MOST
+
       number.zero? && seconds.positive? ? 1 : number
     end
 

@@ -21,11 +21,14 @@ module Liblock
       out = FFI::MemoryPointer.new(:pointer)
       result = Native::Result.blank
       name = String(name).b
-      status = context.native { |native| Native.owner_open(native, name, name.bytesize, out, result) }
+      context.check_fork
+      context.guarded(always: true) do
+        status = Native.owner_open(context.pointer, name, name.bytesize, out, result)
+        @pointer = context.adopt_owner(out.read_pointer) if status.zero?
+      end
       @result = Result.read(result.to_ptr)
-      raise Error.of(@result) unless status.zero?
+      raise Error.of(@result) unless @result.ok?
 
-      @pointer = context.adopt_owner(out.read_pointer)
       @id = context.text_of { |*room| Native.owner_id(context.pointer, @pointer, *room) }
     end
 
@@ -35,9 +38,11 @@ module Liblock
     # Releases all its locks, ends its waits as Closed. A second call does nothing.
     # @return [void]
     def close
-      @context.check_fork
-      status = Native.owner_close(@pointer)
+      status = @context.native { Native.owner_close(@pointer) }
       raise Error.of(Result.of_status(status)) unless status.zero?
+
+      @context.free_owner_later(self) unless @over
+      @over = true
     end
 
     # Gives back keys, each once, also a part of a lock on several keys. All or nothing.

@@ -14,5 +14,15 @@ module Liblock
         end
       end
     end
+
+    # Runs what a user gave: nothing that it raises ends the thread, on which others count. `exit` in it ends the
+    # process, as it would in any other thread.
+    def self.guard(what)
+      yield
+    rescue SystemExit => error
+      Thread.main.raise(error)
+    rescue Exception => error # rubocop:disable Lint/RescueException -- NotImplementedError is no StandardError
+      warn("liblock: #{what}: #{error.full_message(highlight: false)}")
+    end
   end
 end

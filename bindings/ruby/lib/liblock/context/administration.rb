@@ -95,7 +95,7 @@ module Liblock
         shown << value_class.read(struct_class.new(one))
         0
       end
-      ask { |_native, told| call.call(callback, told) }
+      ask { |_native, told| guarded(always: true) { call.call(callback, told) } }
       shown
     end
   end

@@ -82,8 +82,14 @@ module Liblock
 
     def info_of(key)
       key, out = Context.key(key), FFI::MemoryPointer.new(:pointer)
-      result = ask(also: %i[not_held]) { |native, told| yield native, key, out, told }
-      result.ok? && !out.read_pointer.null? ? Info.take(out.read_pointer) : nil
+      info = nil
+      ask(also: %i[not_held]) do |native, told|
+        guarded(always: true) do
+          yield native, key, out, told
+          info = Info.take(out.read_pointer) unless out.read_pointer.null?
+        end
+      end
+      info
     end
   end
 end

@@ -37,11 +37,7 @@ module Liblock
 
     def hand_on
       while (what, value = @told.pop)
-        begin
-          @hearers[what]&.call(value)
-        rescue StandardError => error
-          warn("liblock: #{what}: #{error.full_message(highlight: false)}")
-        end
+        Worker.guard(what) { @hearers[what]&.call(value) }
       end
     end
   end
@@ -101,7 +97,7 @@ module Liblock
       fields = Options.fill(Native::InstrumentOptions, Options::INSTRUMENT, options)
       set_sampler(fields.struct, :events_sampler, events_sampler)
       set_sampler(fields.struct, :log_sampler, log_sampler)
-      @measured = true
+      @measured = @calls_back = true
       status = native { |native| Native.set_instruments(native, fields.struct) }
       raise Error.of(Result.of_status(status)) unless status.zero?
     end
@@ -119,6 +115,7 @@ module Liblock
     end
 
     def accept_listening(kind, wanted)
+      @calls_back = true if wanted
       function = wanted && Callbacks.function(kind)
       status = native { |native| yield native, function, function && Callbacks.remember(listener) }
       raise Error.of(Result.of_status(status)) unless status.zero?

@@ -61,7 +61,7 @@ module Liblock
 
     def next_of(cursor, out)
       check_fork
-      status = offload { Native.cursor_next(cursor, out) }
+      status = offload { guarded { Native.cursor_next(cursor, out) } }
       raise Error.of(Result.of_status(status)) unless status.zero?
 
       out.read_pointer.null? ? nil : Info.take(out.read_pointer)

@@ -91,7 +91,7 @@ module Liblock
     def acquire(key, once: false, **options)
       acquisition = acquisition_of(key, options)
       check_fork
-      result = offload { acquisition.run_blocking(once: once) }
+      result = offload { guarded(always: true) { acquisition.run_blocking(once: once) } }
       raise Error.of(result) unless result.ok?
 
       acquisition.take
@@ -106,7 +106,7 @@ module Liblock
     def adopt(exported, **options)
       acquisition = Acquisition.new(self, [], with_owner(options))
       check_fork
-      result = offload { acquisition.run_adopt(String(exported).b) }
+      result = offload { guarded { acquisition.run_adopt(String(exported).b) } }
       raise Error.of(result) unless result.ok?
 
       acquisition.take
@@ -134,7 +134,7 @@ module Liblock
 
     # @api private
     def release_quietly(handle)
-      usable? && Native.release(pointer, handle, nil)
+      usable? && guarded { Native.release(pointer, handle, nil) }
     end
 
     private

@@ -34,13 +34,16 @@ module Liblock
       key = Context.key(key)
       return waited(wait, [:wait_held_on, key, key.bytesize, node])&.then { |told| told.info || true } unless local?
 
-      out = FFI::MemoryPointer.new(:pointer)
+      out, info = FFI::MemoryPointer.new(:pointer), nil
       told = sliced(wait) do |ms|
-        ask_wait { |native, memory| Native.wait_held_on(native, key, key.bytesize, node, ms, out, memory) }
+        ask_wait do |native, memory|
+          guarded(always: true) do
+            Native.wait_held_on(native, key, key.bytesize, node, ms, out, memory)
+            info = Info.take(out.read_pointer) unless out.read_pointer.null?
+          end
+        end
       end
-      return nil unless told
-
-      out.read_pointer.null? ? true : Info.take(out.read_pointer)
+      told && (info || true)
     end
 
     # @api private
@@ -68,6 +71,7 @@ module Liblock
     end
 
     def sliced(wait, go_on = nil)
+      wait = nil if Numbers.wait_ms(wait) == Numbers::FOREVER
       limit = wait && Process.clock_gettime(Process::CLOCK_MONOTONIC) + wait
       loop do
         left = limit ? limit - Process.clock_gettime(Process::CLOCK_MONOTONIC) : SLICE_S
@@ -90,7 +94,7 @@ module Liblock
       queue, request = take_queue, FFI::MemoryPointer.new(:uint64)
       name, *words = call
       words << Numbers.wait_ms(wait) << queue.pointer
-      status = Native.public_send(:"#{name}_async", pointer, *words, nil, nil, request)
+      status = native { |native| Native.public_send(:"#{name}_async", native, *words, nil, nil, request) }
       raise Error.of(Result.of_status(status)) unless status.zero?
 
       told = end_of(queue, request.read_uint64).to_result

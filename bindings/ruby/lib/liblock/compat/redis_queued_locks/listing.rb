@@ -8,22 +8,22 @@ module RedisQueuedLocks
   module Listing
     # @return [Hash{String => String, Integer, Float}, nil] nil when nobody holds it
     def lock_info(lock_name)
-      info = context.inspect_key(lock_name) or return nil
+      info = context.inspect_key(key_of(lock_name)) or return nil
       { "lock_key" => Resource.prepare_lock_key(info.key) }.merge(lock_data(info))
     end
 
     # @return [Hash{String => String, Array<Hash>}, nil] nil when nobody waits
     def queue_info(lock_name)
-      requests = requests_of(lock_name)
+      requests = requests_of(key_of(lock_name))
       requests.empty? ? nil : { "lock_queue" => Resource.prepare_lock_queue(lock_name), "queue" => requests }
     end
 
     def locked?(lock_name)
-      context.key_locked?(lock_name)
+      context.key_locked?(key_of(lock_name))
     end
 
     def queued?(lock_name)
-      context.key_queued?(lock_name)
+      context.key_queued?(key_of(lock_name))
     end
 
     # @param with_info [Boolean] as {#locks_info}

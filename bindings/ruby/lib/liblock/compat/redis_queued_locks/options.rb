@@ -96,7 +96,7 @@ module RedisQueuedLocks
     def native(options, acquirer_id)
       {
         ttl_ms: options[:ttl], order: ACCESSES.fetch(options[:access_strategy]),
-        queue_ttl_ms: options[:queue_ttl].positive? ? (options[:queue_ttl] * 1000).round : -1,
+        queue_ttl: options[:queue_ttl].positive? ? options[:queue_ttl] : :forever,
         retry_interval_ms: [options[:retry_delay], 1].max, retry_jitter_ms: options[:retry_jitter],
         on_conflict: CONFLICTS.fetch(options[:conflict_strategy]), value: acquirer_id,
         busy_info: options[:detailed_acq_timeout_error],

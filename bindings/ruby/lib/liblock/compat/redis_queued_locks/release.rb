@@ -9,7 +9,9 @@ module RedisQueuedLocks
   module Release
     # An unlock holds on to the lock for so long while it takes it off together with its queue.
     GRASP_S = 2
-    private_constant :GRASP_S
+    # The shortest lease on a server: an extension by less is one by this.
+    SHORTEST_MS = 20
+    private_constant :GRASP_S, :SHORTEST_MS
 
     # Releases a lock and its queue: who waits asks again.
     # @param force [Boolean] whoever holds it
@@ -18,14 +20,14 @@ module RedisQueuedLocks
     def unlock(lock_name, force: false, **shared)
       reporter = reporter_of(shared)
       began = monotonic
-      whose = force ? :mine : grasp(lock_name)
+      whose = force ? :mine : grasp(key_of(lock_name))
       if whose == :anothers
         reporter.warn("unlock of \"#{lock_name}\" by one who does not hold it (acq_id: \"#{current_acquirer_id}\"); " \
                       "force: true takes it away from its holder")
         return Data[ok: false, result: released(lock_name, began, :nothing_to_release, :refused_not_holder)]
       end
 
-      flags = whose == :mine ? take_away(lock_name) : []
+      flags = whose == :mine ? take_away(key_of(lock_name)) : []
       result = released(lock_name, began, *%i[had_queue had_lock].map do |flag|
         flags.include?(flag) ? :released : :nothing_to_release
       end)
@@ -46,7 +48,7 @@ module RedisQueuedLocks
         raise ArgumentError, "milliseconds is a whole number from 1 on, not #{milliseconds.inspect}"
       end
 
-      extend_by(lock_name, milliseconds / 1000.0, force)
+      extend_by(key_of(lock_name), [milliseconds, SHORTEST_MS].max / 1000.0, force)
       Data[ok: true, result: :ttl_extended]
     rescue Liblock::NotOwner
       reporter.warn("extend_lock_ttl of \"#{lock_name}\" by one who does not hold it (acq_id: " \
@@ -129,7 +131,7 @@ module RedisQueuedLocks
 
     def extend_by(lock_name, seconds, force)
       acquirer_id = current_acquirer_id
-      return if extended_by_handle?(backend.held(acquirer_id, lock_name.to_s), seconds)
+      return if extended_by_handle?(backend.held(acquirer_id, lock_name), seconds)
 
       acquirer_id = context.inspect_key(lock_name)&.value || acquirer_id if force
       context.extend_key(lock_name, acquirer_id, seconds, add: true)
