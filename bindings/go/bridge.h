@@ -133,6 +133,8 @@ typedef struct bridge_completion {
   uintptr_t id;
   const char *message;
   liblock_info *info;
+  int64_t queue_position, queue_length;
+  uint32_t attempts, hold_count, flags, votes, nodes, replicas;
 } bridge_completion;
 /* Takes up to `size` entries without waiting; *count says how many. Returns what ended it: OK, TIMEOUT, CLOSED. */
 liblock_status bridge_drain(liblock_completions *completions, bridge_completion *entries, size_t size, size_t *count);

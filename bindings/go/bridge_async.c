@@ -11,8 +11,11 @@
 static void *data_of(uintptr_t id) { return (void *)id; }
 
 static bridge_completion flat(const liblock_completion *end, uintptr_t id) {
-  return (bridge_completion){end->kind,         end->status,    end->request, end->lock,    end->token,
-                             end->remaining_ms, end->waited_ms, id,           end->message, end->info};
+  return (bridge_completion){
+      end->kind,         end->status,       end->request, end->lock,    end->token,      end->remaining_ms,
+      end->waited_ms,    id,                end->message, end->info,    end->queue_position,
+      end->queue_length, end->attempts,     end->hold_count, end->flags, end->votes,     end->nodes,
+      end->replicas};
 }
 
 static void on_end(const liblock_completion *end, void *user_data) {

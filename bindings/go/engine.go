@@ -22,11 +22,10 @@ type engine struct {
 
 // end is the end of a request, copied from the library.
 type end struct {
-	status              Status
-	lock, token         uint64
-	remainingMs, waited int64
-	message             string
-	info                *C.liblock_info // whoever receives the end frees it
+	status      Status
+	lock, token uint64
+	told        Result
+	info        *C.liblock_info // whoever receives the end frees it
 }
 
 type waiter struct{ done chan end }
@@ -35,19 +34,25 @@ func newWaiter() *waiter { return &waiter{done: make(chan end, 1)} }
 
 func endOf(entry *C.bridge_completion) end {
 	return end{
-		status: Status(entry.status), lock: uint64(entry.lock), token: uint64(entry.token),
-		remainingMs: int64(entry.remaining_ms), waited: int64(entry.waited_ms), message: C.GoString(entry.message),
+		status: Status(entry.status), lock: uint64(entry.lock), token: uint64(entry.token), told: toldBy(entry),
 		info: entry.info,
 	}
 }
 
-func (e end) result() Result {
-	r := Result{
-		Status: e.status, Token: e.token, WaitedMs: e.waited, RemainingMs: e.remainingMs, QueuePosition: -1,
-		QueueLength: -1, Attempts: 1,
+func toldBy(entry *C.bridge_completion) Result {
+	return Result{
+		Status: Status(entry.status), Message: C.GoString(entry.message), Attempts: uint32(entry.attempts),
+		Token: uint64(entry.token), WaitedMs: int64(entry.waited_ms), RemainingMs: int64(entry.remaining_ms),
+		QueuePosition: int64(entry.queue_position), QueueLength: int64(entry.queue_length),
+		HoldCount: uint32(entry.hold_count), Flags: ResultFlags(entry.flags), Votes: uint32(entry.votes),
+		Nodes: uint32(entry.nodes), Replicas: uint32(entry.replicas),
 	}
-	if e.status != OK {
-		r.Message = e.message
+}
+
+func (e end) result() Result {
+	r := e.told
+	if e.status == OK {
+		r.Message = "" // as a result has it; a completion says OK in words
 	}
 	return r
 }
@@ -56,7 +61,7 @@ func (e end) err(op string) error {
 	if e.status == OK {
 		return nil
 	}
-	failure := &Error{Op: op, Status: e.status, Message: e.message, Result: e.result()}
+	failure := &Error{Op: op, Status: e.status, Message: e.told.Message, Result: e.result()}
 	if e.info != nil {
 		failure.Busy = takeInfo(e.info)
 	}

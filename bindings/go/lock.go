@@ -45,10 +45,12 @@ func (l *Lock) Result() Result {
 // Errors: ErrLost (the lease had ended or the lock was taken away; told once), ErrNotHeld (released before),
 // ErrInDoubt and ErrPartial (no answer of the server yet; the library goes on).
 func (l *Lock) Unlock(ctx context.Context) error {
-	if l.c.local && l.lossID == 0 && wantedResult(ctx) == nil {
-		return l.unlockHere()
+	var err error
+	if l.c.local && wantedResult(ctx) == nil {
+		err = l.unlockHere()
+	} else {
+		err = l.call(ctx, "release", C.BRIDGE_RELEASE, 0, 0, nil)
 	}
-	err := l.call(ctx, "release", C.BRIDGE_RELEASE, 0, 0, nil)
 	switch StatusOf(err) {
 	case ErrLost:
 		l.lostBehind()

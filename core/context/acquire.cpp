@@ -395,7 +395,11 @@ Status Context::cancel(liblock_request request) {
   if (const Status status = state(); status != Status::OK) return status;
   PendingCall *call = requests_.find(request);
   if (call == nullptr) return Status::INVALID_HANDLE;
-  if (call->is_acquire()) engine_->cancel(*call);
+  if (Ask *ask = call->asked(); ask != nullptr) {
+    engine_->cancel_wait(*call, *ask);
+  } else {
+    engine_->cancel(*call);
+  }
   call->unpin();
   return Status::OK;
 }

@@ -80,7 +80,7 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
     forget_id();
     unpin();
   }
-  bool is_acquire() const override { return false; }
+  Ask *asked() override { return this; }
 
  private:
   ~AsyncAsk() override = default;

@@ -46,6 +46,8 @@ class Engine {
                       const AcquireParams &params, const std::shared_ptr<class Runtime> &runtime) = 0;
   // Asks; the call still ends by ended().
   virtual void cancel(PendingCall &call) = 0;
+  // The same of a wait for others. Whatever else is asked cannot be canceled: it ends by itself, soon.
+  virtual void cancel_wait(PendingCall &call, Ask &ask) = 0;
 
   // Never waits: where a server is talked to, it only begins, and nobody hears of its end.
   virtual Status release(Handle h) = 0;

@@ -19,11 +19,13 @@
 
 namespace liblock {
 
+class Ask;
+
 class PendingCall {
  public:
   virtual void ended(const Grant &grant) = 0;
-  // Something else than an acquire cannot be canceled: it ends by itself, soon.
-  virtual bool is_acquire() const { return true; }
+  // What it asks, where it is no acquire.
+  virtual Ask *asked() { return nullptr; }
 
   void pin() { references_.fetch_add(1, std::memory_order_relaxed); }
   void unpin() {

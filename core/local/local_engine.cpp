@@ -62,6 +62,7 @@ class LocalEngine::Watch final : public LocalRequest {
     params.wait = ask.wait;
   }
   void finished() override {
+    engine_.forget_watch(ask_);
     ask_.status = waiter.grant.status;
     engine_.show_holder(ask_);
     ask_.ended();  // may be the end of the engine
@@ -234,7 +235,32 @@ Status LocalEngine::wait(const Ask &ask) {
 
 void LocalEngine::watch(Ask &ask) {
   auto *watch = new Watch(*this, ask);
+  try {
+    const std::lock_guard lock(watches_mutex_);
+    watches_.emplace(&ask, watch);
+  } catch (...) {
+    watch->unpin();
+    throw;
+  }
   table_->watch(*watch, watch_of(ask), key_of(ask), ask.lock, *unnamed_, watch->params);
+}
+
+void LocalEngine::forget_watch(Ask &ask) {
+  const std::lock_guard lock(watches_mutex_);
+  watches_.erase(&ask);
+}
+
+void LocalEngine::cancel_wait(PendingCall &, Ask &ask) {
+  Watch *watch;
+  {
+    const std::lock_guard lock(watches_mutex_);
+    const auto found = watches_.find(&ask);
+    if (found == watches_.end()) return;
+    watch = found->second;
+    watch->pin();
+  }
+  table_->ask_to_end(watch->waiter, Status::CANCELED);
+  watch->unpin();
 }
 
 // To who waited for it to be held, and wants to know by whom.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <unordered_map>
 
 #include "engine/engine.hpp"
 #include "local/lock_table.hpp"
@@ -30,6 +31,7 @@ class LocalEngine final : public Engine {
   void submit(PendingCall &call, Owner &owner, std::span<const Bytes> keys, const AcquireParams &params,
               const std::shared_ptr<Runtime> &runtime) override;
   void cancel(PendingCall &call) override;
+  void cancel_wait(PendingCall &call, Ask &ask) override;
   Status release(Handle h) override;
   HoldView view(Handle h) override { return table_->view(unnamed_->instance(), h); }
   void start(Ask &ask) override;
@@ -44,6 +46,7 @@ class LocalEngine final : public Engine {
   Status answer(Ask &ask);
   Status extend(Handle h, Nanos ttl, bool add, HoldView &after);
   void watch(Ask &ask);
+  void forget_watch(Ask &ask);
   Status wait(const Ask &ask);
   void show_holder(Ask &ask);
   Status inspect(Ask &ask);
@@ -58,6 +61,8 @@ class LocalEngine final : public Engine {
   std::atomic<uint64_t> owner_numbers_{0};
   std::mutex owners_mutex_;
   std::vector<std::weak_ptr<LocalOwner>> owners_;  // guarded by owners_mutex_
+  std::mutex watches_mutex_;
+  std::unordered_map<Ask *, Watch *> watches_;  // pending ones; guarded by watches_mutex_
   std::atomic<bool> sweeping_{false};
   std::mutex sweeper_mutex_;
   Sweeper *sweeper_ = nullptr;  // guarded by sweeper_mutex_

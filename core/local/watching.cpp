@@ -117,6 +117,12 @@ Status LockTable::begin_watching_global(Waiter &waiter) {
   waiter.serial.store(serial_.fetch_add(1) + 1, std::memory_order_relaxed);
   waiter.first_wait_at = waiter.enqueued_at;
   waiter.where.store(Waiter::kGlobalQueue);
+  if (const liblock_status asked = waiter.asked_to_end.load(); asked != 0) {
+    global_.queue.remove(waiter);
+    waiter.where.store(Waiter::kNowhere);
+    waiters_.fetch_sub(1);
+    return static_cast<Status>(asked);
+  }
   if (waiter.request != nullptr && (waiter.params->wait != kNever || global_.deadline.load() != kNever))
     deferred.nudge(waiter.request);
   return Status::OK;

@@ -19,7 +19,7 @@ class Asking {
   explicit Asking(RemoteInstance &instance) : instance_(instance) {}
 
   void start(Ask &ask);
-  // A wait is asked to end.
+  // A wait is asked to end; of anything else nothing is done.
   void end(Ask &ask, Status status);
   void end_all(Status status);
   // The lock of this handle is no longer held.

@@ -68,6 +68,14 @@ void RemoteEngine::start(Ask &ask) {
   run_once(*instance_->runtime, [instance = instance_, &ask] { instance->asking.start(ask); });
 }
 
+void RemoteEngine::cancel_wait(PendingCall &call, Ask &ask) {
+  call.pin();
+  run_once(*instance_->runtime, [instance = instance_, &call, &ask] {
+    instance->asking.end(ask, Status::CANCELED);
+    call.unpin();
+  });
+}
+
 void RemoteEngine::stats(liblock_stats &stats) {
   const RemoteInstance::Counts &counts = instance_->counts;
   stats.locks_held = static_cast<uint64_t>(std::max<int64_t>(0, counts.keys_held.load()));

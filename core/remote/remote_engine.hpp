@@ -25,6 +25,7 @@ class RemoteEngine : public Engine {
   Status release(Handle h) override;
   HoldView view(Handle h) override { return instance_->holds.view(h); }
   void start(Ask &ask) override;
+  void cancel_wait(PendingCall &call, Ask &ask) override;
   // Answers at once, on any thread: ask.quorum, and in ask.message what is wrong.
   virtual Status quorum_status(Ask &) { return Status::UNSUPPORTED; }
   uint64_t sweep() override { return 0; }

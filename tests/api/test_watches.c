@@ -199,6 +199,24 @@ static void closing_leaves_nobody_waiting_for_a_key_that_nobody_takes(void **sta
   assert_status(LIBLOCK_CLOSED, next(e).status);
 }
 
+static void a_cancel_ends_each_as_canceled(void **state) {
+  environment *e = *state;
+  liblock_lock global = 0;
+  const liblock_lock lock = take(e->context, "key");
+  const liblock_request watches[] = {lost(e, lock, -1), released(e, "key", 60000), held(e, "free", -1)};
+  for (size_t i = 0; i < COUNT_OF(watches); i++) {
+    assert_ok(liblock_cancel(e->context, watches[i]));
+    ends_as(e, watches[i], LIBLOCK_CANCELED);
+    assert_status(LIBLOCK_INVALID_HANDLE, liblock_cancel(e->context, watches[i]));
+  }
+  assert_int_equal(stats_of(e->context).waiters, 0);
+  assert_ok(liblock_release(e->context, lock, NULL));
+  assert_ok(liblock_acquire_global(e->context, NULL, &global, NULL));
+  const liblock_request watch = lost(e, global, -1);
+  assert_ok(liblock_cancel(e->context, watch));
+  ends_as(e, watch, LIBLOCK_CANCELED);
+}
+
 static void hundreds_of_them_keep_no_thread(void **state) {
   environment *e = *state;
   const liblock_lock lock = take(e->context, "key");
@@ -240,6 +258,7 @@ int main(void) {
       watched(a_global_lock_is_watched_like_any_other),
       watched(closing_the_context_ends_them_as_closed),
       watched(closing_leaves_nobody_waiting_for_a_key_that_nobody_takes),
+      watched(a_cancel_ends_each_as_canceled),
       watched(hundreds_of_them_keep_no_thread),
       cmocka_unit_test(one_waiter_too_many_ends_as_limit),
   };

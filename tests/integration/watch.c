@@ -54,6 +54,17 @@ static void check_waits(void) {
   check(watches && liblock_force_release(other, "mine", 4, 0, NULL) == LIBLOCK_OK &&
             ends(request, LIBLOCK_LOST),
         "a lock that is taken away is seen");
+  lock = take(watcher, "mine");
+  watches = liblock_wait_lost_async(watcher, lock, -1, queue, NULL, NULL, &request) == LIBLOCK_OK;
+  check(watches && liblock_cancel(watcher, request) == LIBLOCK_OK && ends(request, LIBLOCK_CANCELED),
+        "a wait for a loss is canceled");
+  watches = watch_released("mine", -1, &request);
+  check(watches && liblock_cancel(watcher, request) == LIBLOCK_OK && ends(request, LIBLOCK_CANCELED),
+        "so is one for a release");
+  watches = watch_held("nobody's", LONG_MS, &request);
+  check(watches && liblock_cancel(watcher, request) == LIBLOCK_OK && ends(request, LIBLOCK_CANCELED),
+        "and one for a key that nobody takes");
+  liblock_release(watcher, lock, NULL);
 }
 
 /* Value and token of a lock; false: another one's, or none. Frees the info. */
@@ -139,11 +150,6 @@ static void check_bad_calls(void) {
   check(liblock_wait_lost_async(watcher, 12345, 0, queue, NULL, NULL, &request) == LIBLOCK_OK &&
             ends(request, LIBLOCK_INVALID_HANDLE),
         "a handle of nobody ends as such");
-  liblock_context *local = NULL;
-  check(liblock_open("local:", NULL, &local, NULL) == LIBLOCK_OK &&
-            liblock_wait_held_async(local, "k", 1, 0, NULL, NULL, NULL, &request) == LIBLOCK_UNSUPPORTED,
-        "a local context says that it cannot");
-  liblock_context_free(local);
 }
 
 int main(int count, char **words) {

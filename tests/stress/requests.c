@@ -101,7 +101,11 @@ static void watch_others(life *l, const char *key) {
     default:
       status = liblock_wait_lost_async(l->context, l->lock, wait_ms, NULL, ended, l, &request);
   }
-  if (status != LIBLOCK_OK) atomic_fetch_sub(&l->asked, 1);
+  if (status != LIBLOCK_OK) {
+    atomic_fetch_sub(&l->asked, 1);
+  } else if (pick(l, 2) == 0) {
+    liblock_cancel(l->context, request);
+  }
 }
 
 static void read_queue(life *l) {

@@ -611,7 +611,8 @@ LIBLOCK_API liblock_status liblock_acquire_global_async(liblock_context *context
                                                         const liblock_acquire_options *options,
                                                         liblock_callback callback, void *user_data,
                                                         liblock_request *request);
-/* Asks a pending request to end. Its completion still comes: CANCELED, or whatever ended it before, which may be OK.
+/* Asks a pending request to end, an acquire or a wait for others. Its completion still comes: CANCELED, or whatever
+ * ended it before, which may be OK. Of other requests nothing is canceled: they end by themselves.
  * Returns [OK, INVALID_HANDLE when the request has ended already or never was]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_cancel(liblock_context *context, liblock_request request);
 

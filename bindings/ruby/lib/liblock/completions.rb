@@ -19,8 +19,9 @@ module Liblock
   # @!attribute user_data [Integer] as it was given
   # @!attribute message [String]
   # @!attribute info [Info, nil]
+  # @!attribute counts [Hash] attempts, place, hold count, flags, votes and replicas, as {Result} names them
   Completion = Struct.new(:kind, :status, :request, :lock, :token, :remaining_ms, :waited_ms, :user_data, :message,
-                          :info, keyword_init: true) do
+                          :info, :counts, keyword_init: true) do
     # @api private
     def self.read(end_of)
       info = end_of[:info]
@@ -28,13 +29,19 @@ module Liblock
           status: Numbers::STATUS_NAMES.fetch(end_of[:status], :unknown), token: end_of[:token],
           remaining_ms: end_of[:remaining_ms], waited_ms: end_of[:waited_ms], user_data: end_of[:user_data].address,
           message: end_of[:message].null? ? "" : Numbers.text(end_of[:message].read_string),
-          info: info.null? ? nil : Info.take(info))
+          info: info.null? ? nil : Info.take(info), counts: counts_of(end_of))
+    end
+
+    # @api private
+    def self.counts_of(end_of)
+      names = %i[attempts hold_count queue_position queue_length votes nodes replicas]
+      names.to_h { |name| [name, end_of[name]] }.merge!(flags: Numbers.flags(end_of[:flags])).freeze
     end
 
     # What it tells of the call that it ended.
     def to_result
-      told = { token: token, waited_ms: waited_ms, remaining_ms: remaining_ms, info: info }
-      return Result.of_status(0, **told, flags: [:waited]) if status == :ok
+      told = { token: token, waited_ms: waited_ms, remaining_ms: remaining_ms, info: info, **counts }
+      return Result.of_status(0, **told) if status == :ok
 
       told[:message] = message unless message.empty?
       Result.of_status(STATUSES.fetch(status, 69), **told)

@@ -25,6 +25,12 @@ module Liblock
     STATUS_NAMES = STATUSES.invert.freeze
     PREDICATES = { retryable: 1, maybe_held: 2, lost_lock: 4 }.freeze
     FLAGS = { reentered: 1, waited: 2, took_over: 4, fewer_replicas: 8, had_lock: 16, had_queue: 32 }.freeze
+
+    # @api private
+    def self.flags(bits)
+      FLAGS.filter_map { |name, bit| name if bits.anybits?(bit) }.freeze
+    end
+
     KINDS = { 1 => :acquire, 2 => :release, 3 => :lost, 4 => :watch, 5 => :close, 6 => :extend, 7 => :update,
               8 => :verify, 9 => :ping, 10 => :inspect, 11 => :force_release, 12 => :read, 13 => :quorum_init,
               14 => :set_nodes }.freeze

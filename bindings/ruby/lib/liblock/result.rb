@@ -5,10 +5,8 @@ require_relative "numbers"
 require_relative "native/functions"
 
 module Liblock
-  # The answer of a call. Immutable, may be shared by threads.
-  #
-  # An acquire that had to wait is told by its completion, which carries less than a result: then {#attempts},
-  # {#queue_position}, {#queue_length}, {#votes} and {#nodes} are nil.
+  # The answer of a call. Immutable, may be shared by threads. What is nil was not told: calls that answer a status
+  # alone tell nothing else.
   class Result
     FORMAT = "Q2 Q q4 L4 Z256 L"
     STATUS_AT = Native::Result.offset_of(:status)
@@ -104,7 +102,7 @@ module Liblock
       @told = {
         token: token, attempts: status_and_attempts >> 32, waited_ms: waited, remaining_ms: remaining,
         queue_position: position, queue_length: length, hold_count: hold_count, votes: votes, nodes: nodes,
-        flags: Numbers::FLAGS.filter_map { |name, bit| name if flags.anybits?(bit) }.freeze,
+        flags: Numbers.flags(flags),
         message: Numbers.text(message), replicas: replicas, unknown_flags: flags & ~63
       }.freeze
     end

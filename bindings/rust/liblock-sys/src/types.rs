@@ -135,6 +135,14 @@ pub struct liblock_completion {
     pub user_data: *mut c_void,
     pub message: *const c_char,
     pub info: *mut liblock_info,
+    pub attempts: u32,
+    pub hold_count: u32,
+    pub queue_position: i64,
+    pub queue_length: i64,
+    pub flags: u32,
+    pub votes: u32,
+    pub nodes: u32,
+    pub replicas: u32,
 }
 
 /// See the header.

@@ -282,10 +282,10 @@ fn answer<T>(lock: u64, outcome: Result<T>) -> Result<(Lock, T)> {
     match outcome {
         Ok(outcome) if has_lock => Ok((Lock(lock), outcome)),
         Err(error) if lock == 0 => Err(error),
-        Ok(_) => Err(Error::told(crate::Status::Internal, "a grant came without a handle", None)),
+        Ok(_) => Err(Error::told(crate::Status::Internal, "a grant came without a handle")),
         Err(error) => {
             let message = format!("{} came with the handle {:#x}", error.status(), lock);
-            Err(Error::told(crate::Status::Internal, &message, None))
+            Err(Error::told(crate::Status::Internal, &message))
         }
     }
 }

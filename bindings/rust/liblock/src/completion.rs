@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The end of a request, or a notice, copied out of what the library lends.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Outcome, Result};
 use crate::info::Info;
 use crate::kinds::CompletionKind;
 use crate::status::{static_text, Status};
@@ -32,6 +32,8 @@ pub struct Completion {
     pub message: &'static str,
     /// A snapshot, of requests that ask for one.
     pub info: Option<Info>,
+    /// Attempts, place, hold count, flags, votes and replicas. A notice has none.
+    pub outcome: Outcome,
 }
 
 impl Completion {
@@ -48,6 +50,7 @@ impl Completion {
             user_data: told.user_data as u64,
             message: static_text(told.message),
             info: Info::take(told.info),
+            outcome: Outcome::of_completion(told),
         }
     }
 
@@ -63,6 +66,7 @@ impl Completion {
             user_data: 0,
             message: "",
             info: None,
+            outcome: Outcome::untold(status),
         }
     }
 
@@ -70,7 +74,7 @@ impl Completion {
         if self.status == Status::Ok {
             return Ok(self);
         }
-        Err(Error::told(self.status, self.message, self.info))
+        Err(Error::ended(self.outcome, self.info))
     }
 
     pub(crate) fn into_unit(self) -> Result<()> {

@@ -43,7 +43,7 @@ impl Error {
         &self.message
     }
 
-    /// Attempts, waiting time, votes and the like, where the call tells of them: blocking calls do.
+    /// Attempts, waiting time, votes and the like; `None` where the call has no more than a status.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_deref()
     }
@@ -62,9 +62,15 @@ impl Error {
         Error { message: message.to_string(), ..Error::of(Status::InvalidArgument) }
     }
 
-    pub(crate) fn told(status: Status, message: &str, info: Option<Info>) -> Self {
-        let message = if message.is_empty() { status.text() } else { message };
-        Error { status, message: message.to_string(), outcome: None, info }
+    pub(crate) fn told(status: Status, message: &str) -> Self {
+        Error { status, message: message.to_string(), outcome: None, info: None }
+    }
+
+    /// Of a request whose completion tells an outcome.
+    pub(crate) fn ended(outcome: Outcome, info: Option<Info>) -> Self {
+        let status = outcome.status;
+        let message = outcome.message.clone().unwrap_or_else(|| status.text().to_string());
+        Error { status, message, outcome: Some(Box::new(outcome)), info }
     }
 }
 
@@ -143,6 +149,45 @@ impl Outcome {
         self.flags & flag as u32 != 0
     }
 
+    pub(crate) fn of_completion(told: &sys::liblock_completion) -> Outcome {
+        let status = Status::from_raw(told.status);
+        let message = if status == Status::Ok { "" } else { crate::status::static_text(told.message) };
+        Outcome {
+            attempts: told.attempts,
+            token: told.token,
+            waited_ms: told.waited_ms,
+            remaining_ms: told.remaining_ms,
+            queue_position: told.queue_position,
+            queue_length: told.queue_length,
+            hold_count: told.hold_count,
+            flags: told.flags,
+            votes: told.votes,
+            nodes: told.nodes,
+            replicas: told.replicas,
+            message: (!message.is_empty()).then(|| message.to_string()),
+            ..Outcome::untold(status)
+        }
+    }
+
+    /// Of an end that tells its status alone.
+    pub(crate) fn untold(status: Status) -> Outcome {
+        Outcome {
+            status,
+            attempts: 0,
+            token: 0,
+            waited_ms: 0,
+            remaining_ms: -1,
+            queue_position: -1,
+            queue_length: -1,
+            hold_count: 0,
+            flags: 0,
+            votes: 0,
+            nodes: 0,
+            replicas: 0,
+            message: None,
+        }
+    }
+
     /// By pointer, as what follows a message's NUL was never written.
     #[inline]
     unsafe fn read(result: *const sys::liblock_result) -> Outcome {
@@ -217,10 +262,8 @@ pub(crate) fn call_for_token(make: impl FnOnce(*mut sys::liblock_result) -> sys:
 
 #[cold]
 unsafe fn failed(status: sys::liblock_status, result: *const sys::liblock_result) -> Error {
-    let (outcome, info) = (Outcome::read(result), Info::take((*result).info));
-    let status = Status::from_raw(status);
-    let message = outcome.message.clone().unwrap_or_else(|| status.text().to_string());
-    Error { status, message, outcome: Some(Box::new(outcome)), info }
+    let outcome = Outcome { status: Status::from_raw(status), ..Outcome::read(result) };
+    Error::ended(outcome, Info::take((*result).info))
 }
 
 /// A bare status as a `Result`.

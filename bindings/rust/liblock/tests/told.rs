@@ -301,7 +301,7 @@ fn what_needs_a_server_or_a_quorum_is_unsupported_in_a_local_context() {
     unsupported(context.read("key", liblock::Read::Nearest).unwrap_err().status());
     unsupported(support::block_on(context.read_async("key", liblock::Read::Quorum)).unwrap_err().status());
     unsupported(context.wait_held_on("key", Some("node"), 0).unwrap_err().status());
-    unsupported(support::block_on(context.wait_held_on_async("key", None, 0)).unwrap_err().status());
+    unsupported(support::block_on(context.wait_held_on_async("key", Some("node"), 0)).unwrap_err().status());
     unsupported(context.quorum_init(false).unwrap_err().status());
     unsupported(support::block_on(context.quorum_init_async(false)).unwrap_err().status());
     unsupported(context.quorum_set_nodes(&[], &[], 1).unwrap_err().status());

@@ -51,7 +51,9 @@ module Liblock
 
       layout :struct_size, :size_t, :kind, :int32, :status, :int32, :request, :uint64, :lock, :uint64,
              :token, :uint64, :remaining_ms, :int64, :waited_ms, :int64, :user_data, :pointer,
-             :message, :pointer, :info, :pointer
+             :message, :pointer, :info, :pointer, :attempts, :uint32, :hold_count, :uint32,
+             :queue_position, :int64, :queue_length, :int64, :flags, :uint32, :votes, :uint32, :nodes, :uint32,
+             :replicas, :uint32
     end
 
     class Event < FFI::Struct
