@@ -23,8 +23,8 @@ type Owner struct {
 	kept   int                // of these, when they were last looked through
 }
 
-// remember keeps a lock until it is seen to be over: a release by key, or of all that the owner has, tells no lock. They
-// are looked through when they have become twice as many, so that what is over is never more than what is not.
+// remember keeps a lock until it is seen to be over: a release by key, or of all that the owner has, tells no lock.
+// They are looked through when they have become twice as many, so that what is over is hardly more than what is not.
 func (o *Owner) remember(lock *Lock) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()

@@ -240,8 +240,12 @@ impl<T> Op<T> {
         Op { stage, context: context.clone(), finish: Some(finish), hooks: Vec::new() }
     }
 
-    pub(crate) fn is_refused(&self) -> bool {
-        matches!(self.stage, Stage::Refused(_))
+    /// No request could be made, which a blocking call can do without.
+    pub(crate) fn found_no_room(&self) -> bool {
+        match &self.stage {
+            Stage::Refused(Some(error)) => matches!(error.status(), Status::Limit | Status::NoMemory),
+            _ => false,
+        }
     }
 
     /// Keeps closures reachable until the end.

@@ -129,7 +129,7 @@ impl<'c> Guard<'c> {
     pub fn release_async(mut self) -> Op<()> {
         self.is_over = true;
         let op = self.context().release_async(self.lock);
-        if op.is_refused() {
+        if op.found_no_room() {
             self.context().inner.release_quietly(self.lock.0);
         }
         op
@@ -243,15 +243,15 @@ impl Inner {
             self.released(lock, status);
             return;
         }
-        let is_refused = if self.watched(lock).is_some() {
-            Context { inner: self.clone() }.release_async(Lock(lock)).is_refused()
+        let finds_no_room = if self.watched(lock).is_some() {
+            Context { inner: self.clone() }.release_async(Lock(lock)).found_no_room()
         } else {
             let (queue, user_data) = (std::ptr::null_mut(), std::ptr::null_mut());
             let status =
                 unsafe { sys::liblock_release_async(self.raw, lock, queue, None, user_data, std::ptr::null_mut()) };
             status == sys::LIBLOCK_LIMIT || status == sys::LIBLOCK_NO_MEMORY
         };
-        if is_refused {
+        if finds_no_room {
             self.release_on_thread(lock);
         }
     }
