@@ -25,8 +25,8 @@ class OwnServersTest < Minitest::Test
 
   def test_a_server_with_tls_is_reached_by_its_certificate_and_refused_without_one
     certificate("server")
-    port = server("--port", "0", "--tls-port", free_port, *%w[cert ca-cert].flat_map { |name| file(name, "server.pem") },
-                  *file("key", "server.key"), "--tls-auth-clients", "no")
+    files = %w[cert ca-cert].flat_map { |name| file(name, "server.pem") } + file("key", "server.key")
+    port = server("--port", "0", "--tls-port", free_port, *files, "--tls-auth-clients", "no")
     url = "rediss://localhost:#{port}/0"
     error = assert_raises(Liblock::Connect) { open(url).ping }
     assert_match(/certificate/, error.message)
