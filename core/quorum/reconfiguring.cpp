@@ -362,6 +362,8 @@ class Reconfiguring final : public FanOut, public Timer {
       if (--node->candidacies == 0 && node->is_connected() && !instance_.is_closing) node->look_again();
     }
     candidates_.clear();
+    // Of one that never answered nothing more is heard that would take it off the list.
+    if (!instance_.is_closing) instance_.board.write(instance_);
     std::exchange(done_, nullptr)(failure.status, failure.text);
   }
 

@@ -60,6 +60,13 @@ class InputTest < Minitest::Test
     assert_equal 0, context.stats.waiters
   end
 
+  def test_what_cannot_be_called_is_no_block
+    { on_lost: 5, on_queued: "x", backoff_callback: 5 }.each do |name, value|
+      assert_raises(ArgumentError, TypeError) { context.lock("a", name => value) }
+    end
+    assert_equal 0, context.stats.acquired
+  end
+
   def test_another_ractor_is_told_where_contexts_are_opened
     script = "begin; Ractor.new { Liblock.open }.take; rescue Ractor::RemoteError => e; puts e.cause.message; end"
     out, = Open3.capture2e(RbConfig.ruby, "-W0", "-I#{File.expand_path("../lib", __dir__)}", "-rliblock", "-e", script)

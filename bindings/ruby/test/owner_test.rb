@@ -41,6 +41,15 @@ class OwnerTest < Minitest::Test
     assert context.lock("a", wait: LIMIT_S)
   end
 
+  def test_the_thread_that_looks_for_ended_owners_ends_when_there_are_none
+    looking = -> { Thread.list.count { |thread| thread.name == "liblock owners" } }
+    eventually("the end of those of other tests") { looking.call.zero? }
+    3.times do
+      Thread.new { context.synchronize("a", owner: :thread) { eventually("one") { looking.call == 1 } } }.join
+      eventually("its end") { looking.call.zero? }
+    end
+  end
+
   def test_an_owner_of_its_own_releases_by_key_and_all_when_it_is_closed
     owner = context.owner("worker")
     assert owner.id.end_with?("worker")

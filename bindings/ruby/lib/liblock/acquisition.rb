@@ -51,8 +51,10 @@ module Liblock
     # @param brief [Boolean] one attempt only
     def initialize(context, keys, options, brief: false, many: false)
       @context, @keys, @brief, @many = context, keys, brief, many
-      @slot = context.take_slot
       @on_lost, @on_queued = options[:on_lost], options[:on_queued]
+      check_block(:on_lost, @on_lost, true)
+      check_block(:on_queued, @on_queued)
+      @slot = context.take_slot
       @fields = read(options) unless options.empty?
     end
 
@@ -93,7 +95,8 @@ module Liblock
       @result = Result.of_status(@context.guarded { call_async(options, nil, FFI::Pointer.new(user_data)) })
       @taken = true
       request = @slot.request.get_uint64(0)
-      @backoff = completions.keep(request, @backoff) unless request.zero?
+      completions.keep(request, @backoff, @notice) unless request.zero?
+      @backoff = @notice = nil unless request.zero?
       request
     end
 
@@ -148,6 +151,12 @@ module Liblock
 
     private
 
+    def check_block(name, block, *others)
+      return if !block || block.respond_to?(:call) || others.include?(block)
+
+      raise ArgumentError, "#{name} is something that can be called, not #{block.inspect}"
+    end
+
     def read(options)
       fields = Options.fill(Native::AcquireOptions, Options::ACQUIRE,
                             options.reject { |name, _| RUBY_ONLY.include?(name) })
@@ -166,9 +175,9 @@ module Liblock
 
     # A queue of the caller's own tells him of the loss; a block beside it is called by the library.
     def set_notice(fields)
-      notice = LossNotice.new(@on_lost)
+      @notice = LossNotice.new(@on_lost)
       fields.struct[:on_lost] = Callbacks.function(:ended)
-      fields.struct[:on_lost_user_data] = Callbacks.remember(notice)
+      fields.struct[:on_lost_user_data] = Callbacks.remember(@notice)
     end
 
     RUBY_ONLY = %i[owner on_lost on_queued backoff_callback completions].freeze
@@ -326,6 +335,7 @@ module Liblock
 
       Callbacks.forget(self) if @on_queued
       Callbacks.forget(@backoff) if @backoff
+      Callbacks.forget(@notice) if @notice
       @context.give_queue(@queue) if @queue
       @context.give_slot(@slot)
       @slot = @queue = nil

@@ -53,7 +53,8 @@ module Liblock
   class Completions
     # Looked at so often by whoever waits, for what moves no descriptor: the queue's own end.
     LOOK_S = 0.5
-    private_constant :LOOK_S
+    LOST = Numbers::KINDS.key(:lost)
+    private_constant :LOOK_S, :LOST
 
     # Of a queue that was freed there is none.
     # @api private
@@ -77,7 +78,7 @@ module Liblock
       Native.completions_fd(@pointer, fd)
       @io = IO.for_fd(fd.read_int32, "r", autoclose: false)
       @memory = Native::Completion.blank
-      @kept = {}
+      @kept, @notices = {}, {}
     end
 
     # The next entry, waiting for up to `wait` seconds (nil: for ever, 0: not at all).
@@ -104,14 +105,26 @@ module Liblock
     def free
       freed, @pointer = @pointer, nil
       @context.free_queue(freed) if freed
-      @kept.each_value { |callback| Callbacks.forget(callback) }.clear
+      [*@kept.values.flatten, *@notices.values].each { |callback| Callbacks.forget(callback) }
+      [@kept, @notices].each(&:clear)
     end
 
-    # What the library may call until a request has ended.
+    # What the library may call: a back-off until the request has ended, the notice of a loss until the lock has.
     # @api private
-    def keep(request, callback)
-      @kept[request] = callback if callback
-      nil
+    def keep(request, backoff, notice)
+      @kept[request] = [backoff, notice] if backoff || notice
+    end
+
+    # The lock was released: nobody is told of its loss.
+    # @api private
+    def forget(handle)
+      Callbacks.forget(@notices.delete(handle))
+    end
+
+    # Blocks that are added later are not called from here.
+    # @api private
+    def add(_lock, _block)
+      false
     end
 
     # One entry, or nil; the memory given is filled in before anything can interrupt the caller.
@@ -121,7 +134,7 @@ module Liblock
       memory[:kind] = 0
       status = Native.completions_next_briefly(pointer, 0, memory)
       if status.zero?
-        Callbacks.forget(@kept.delete(memory[:request])) unless @kept.empty?
+        ended(memory) unless @kept.empty? && @notices.empty?
         return Completion.read(memory)
       end
       return nil if STATUSES[:timeout] == status
@@ -136,6 +149,14 @@ module Liblock
     end
 
     private
+
+    def ended(memory)
+      return @notices.delete(memory[:lock]) if memory[:kind] == LOST
+
+      backoff, notice = @kept.delete(memory[:request])
+      Callbacks.forget(backoff)
+      memory[:status].zero? && notice ? @notices[memory[:lock]] = notice : Callbacks.forget(notice)
+    end
 
     def monotonic
       Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -13,7 +13,7 @@ module Liblock
       @pointer = pointer
       @pid = Process.pid
       # By the object, not by its address, which may be another's by the time that this one is forgotten.
-      @owners, @queues = {}.compare_by_identity, {}.compare_by_identity
+      @owners, @queues, @cursors = Array.new(3) { {}.compare_by_identity }
     end
 
     def finalizer
@@ -26,6 +26,18 @@ module Liblock
 
     def adopt_queue(pointer)
       @queues[pointer] = pointer
+    end
+
+    def adopt_cursor(pointer)
+      @cursors[pointer] = pointer
+    end
+
+    def free_cursor(pointer)
+      Native.cursor_free(pointer) if mine? && @cursors.delete(pointer)
+    end
+
+    def cursor_finalizer(pointer)
+      proc { free_cursor(pointer) }
     end
 
     def free_queue(pointer)
@@ -48,6 +60,7 @@ module Liblock
       return unless mine?
 
       Native.close(@pointer)
+      @cursors.each_key { |cursor| Native.cursor_free(cursor) }
       @owners.each_key { |owner| Native.owner_free(owner) }
       @queues.each_key { |queue| Native.completions_free(queue) }
       Native.context_free(@pointer)

@@ -92,9 +92,15 @@ module Liblock
     def release
       @context.release_handle(@handle)
     ensure
-      @losses&.forget(@handle)
+      forget_loss
     end
     alias unlock release
+
+    # Nobody is told of its loss any more.
+    # @api private
+    def forget_loss
+      @losses&.forget(@handle)
+    end
 
     # Waits until it is no longer held, for up to `wait` seconds (nil: for ever).
     # @return [Symbol, nil] :lost, :not_held (released), nil = held still

@@ -118,7 +118,7 @@ module Liblock
         break if @context.closed?
 
         close_dead
-        locked { @living.empty? and @warden = nil } and break
+        break if locked { @living.empty?.tap { |nobody| @warden = nil if nobody } }
       end
     rescue Error
       nil # the context is closed, and with it its owners

@@ -43,12 +43,19 @@ module Liblock
       show(list, options, &block)
     end
 
-    # The report of what was shown.
+    # The report of what was shown. An Enumerator that is gone through by `next` and left in the middle has a fiber that
+    # never comes to its end: its cursor is freed with the object that stands for it.
     def show(list, options)
       fields = Options.optional(Native::ListOptions, Options::LIST, options)
-      cursor, out = FFI::MemoryPointer.new(:pointer), FFI::MemoryPointer.new(:pointer)
-      result = ask { |native, told| Native.public_send(list, native, fields&.struct, cursor, told) }
-      at = cursor.read_pointer
+      out, stands_for_it, at = FFI::MemoryPointer.new(:pointer), Object.new, nil
+      result = ask do |native, told|
+        guarded(always: true) do
+          Native.public_send(list, native, fields&.struct, out, told).tap do |status|
+            at = @handle.adopt_cursor(out.read_pointer) if status.zero?
+            ObjectSpace.define_finalizer(stands_for_it, @handle.cursor_finalizer(at)) if at
+          end
+        end
+      end
       while (info = next_of(at, out))
         yield info
       end
@@ -56,7 +63,7 @@ module Liblock
       Native.cursor_report(at, report)
       Report.read(report, result)
     ensure
-      Native.cursor_free(at) if at && usable?
+      @handle.free_cursor(at) if at
     end
 
     def next_of(cursor, out)

@@ -24,9 +24,10 @@ module Liblock
 
     # The lock that a request was granted.
     # @param completion [Completion] of kind :acquire and status :ok
+    # @param completions [Completions, nil] where it was read: what is kept for a block of `on_lost` ends with the lock
     # @return [Lock]
-    def lock_of(completion, keys = [])
-      Lock.new(self, completion.lock, Array(keys).map { |key| Context.key(key) }, completion.to_result)
+    def lock_of(completion, keys = [], completions: nil)
+      Lock.new(self, completion.lock, Array(keys).map { |key| Context.key(key) }, completion.to_result, completions)
     end
 
     # Asks a request to end. Its end still comes: :canceled, or whatever ended it before, which may be a grant.
@@ -43,6 +44,7 @@ module Liblock
     # @raise [Limit] no place in the queue
     def submit_release(lock, completions:, user_data: 0)
       submitted(completions, user_data) { |native, *rest| Native.release_async(native, lock.handle, *rest) }
+        .tap { lock.forget_loss }
     end
 
     # Twin of {Owner#release_keys}.
