@@ -82,10 +82,18 @@ def broken_links(root, pages):
                 yield f"{where}: no such heading"
 
 
+def metrics(root):
+    """Names that stand in the text for Prometheus."""
+    code = root / "core/context/prometheus.cpp"
+    text = code.read_text(encoding="utf-8") if code.exists() else ""
+    counters = re.findall(r'^ +\{"(\w+)", "(?:counter|gauge)"', text, re.MULTILINE)
+    return {f"liblock_{name}" for name in counters} | set(re.findall(r'"(liblock_\w+_seconds)"', text))
+
+
 def public_names(root):
     text = "".join(path.read_text(encoding="utf-8") for path in (root / "capi/include/liblock").glob("*.h"))
     names = set(re.findall(r"\b(?:liblock_[a-z_]+|LIBLOCK_[A-Z_]+)\b", text))
-    return names | {f"LIBLOCK_{name}" for name in re.findall(r"^  X\((\w+),", text, re.MULTILINE)} | OTHER_NAMES
+    return names | {f"LIBLOCK_{name}" for name in re.findall(r"^  X\((\w+),", text, re.MULTILINE)} | metrics(root) | OTHER_NAMES
 
 
 def unknown_names(root, pages):

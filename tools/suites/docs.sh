@@ -13,6 +13,8 @@ gate() {
   quick || return 1
   run_program "$root/tests/docs/reference.py" "$root"
   local part
-  for part in tasks fencing; do run_program "$root/tests/docs/$part.py" "$build_root/release/capi"; done
+  for part in tasks fencing monitoring operations; do
+    run_program "$root/tests/docs/$part.py" "$build_root/release/capi"
+  done
 }
 nightly() { gate; }
