@@ -93,7 +93,8 @@ def metrics(root):
 def public_names(root):
     text = "".join(path.read_text(encoding="utf-8") for path in (root / "capi/include/liblock").glob("*.h"))
     names = set(re.findall(r"\b(?:liblock_[a-z_]+|LIBLOCK_[A-Z_]+)\b", text))
-    return names | {f"LIBLOCK_{name}" for name in re.findall(r"^  X\((\w+),", text, re.MULTILINE)} | metrics(root) | OTHER_NAMES
+    names |= {f"LIBLOCK_{name}" for name in re.findall(r"^  X\((\w+),", text, re.MULTILINE)}
+    return names | metrics(root) | OTHER_NAMES
 
 
 def unknown_names(root, pages):
@@ -184,7 +185,7 @@ def programs_that_fail(root, pages, library):
 def words_of_tests(root):
     words = set()
     for path in (root / "tests").rglob("*"):
-        if path.suffix in (".c", ".cpp", ".h", ".json"):
+        if path.suffix in (".c", ".cpp", ".h", ".json", ".py"):
             words.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
     return words
 
