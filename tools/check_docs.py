@@ -30,7 +30,6 @@ OTHER_NAMES = {"LIBLOCK_REQUIRE_ALL", "LIBLOCK_LIBRARY", "LIBLOCK_LIB_DIR", "LIB
                "LIBLOCK_TEST_SIZE", "LIBLOCK_TEST_SEED", "LIBLOCK_STRESS", "LIBLOCK_EXHAUSTIVE_DEPTH", "LIBLOCK_SEED",
                "LIBLOCK_COUNTS", "LIBLOCK_BUILD", "LIBLOCK_ASSERT", "liblock_dep"}
 C_LIKE = ("c", "cpp", "c++")
-TESTED_ELSEWHERE = ("docs/coming-from/",)  # pages with checks and tests of their own
 FOLDERS = ("core", "tests", "bindings")  # whose folders open with a README each
 PRELUDE = """#include <errno.h>
 #include <poll.h>
@@ -128,9 +127,8 @@ def unrun_blocks(root, pages):
             yield f"{place}: no test in tests/docs names {name}"
         if name and seen.setdefault((page, name), place) != place:
             yield f"{place}: {name} stands at {seen[page, name]} already"
-        if page.startswith("docs/") and not page.startswith(TESTED_ELSEWHERE):
-            if language not in ("", *C_LIKE) and not name:
-                yield f"{place}: nothing runs this; give it a file name, and a test in tests/docs"
+        if page.startswith("docs/") and language not in ("", *C_LIKE) and not name:
+            yield f"{place}: nothing runs this; give it a file name, and a test in tests/docs"
 
 
 def statuses_without_a_row(root, pages):

@@ -3,7 +3,7 @@
 # programs run against the library of the ordinary build, pictures are what their sources draw; in full, the programs of
 # the tasks too, beside real servers.
 suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka jansson"
-gate_needs="redis postgres libpq libcurl doxygen"
+gate_needs="redis postgres libpq libcurl doxygen ruby ruby-redis"
 
 quick() {
   run_program "$root/tools/pictures/draw.py" "$root" --check
@@ -13,7 +13,7 @@ gate() {
   quick || return 1
   run_program "$root/tests/docs/reference.py" "$root"
   local part
-  for part in tasks fencing monitoring operations; do
+  for part in tasks fencing monitoring operations ruby; do
     run_program "$root/tests/docs/$part.py" "$build_root/release/capi"
   done
 }
