@@ -6,8 +6,10 @@ exist.
 A C block that has a main is compiled as it stands; any other one as the body of a function that is given the
 usual names (context, owner, lock, token, options, result, key). A name that the header does not have yet may
 stand on a line that says so ("planned", "later", "not yet", "reserved"). Where the folder of a built library is
-given, each C program is run too, and must end with status 0. In a table whose last column is headed "test"
-every name of that column is a test. Usage: check_docs.py ROOT [LIBRARY_FOLDER]. TAP.
+given, each C program is run too, and must end with status 0. A block with a file name behind its fence is built
+and run by a test in tests/docs that names it; in a page of docs/, a block of another language needs that. In a
+table whose last column is headed "test" every name of that column is a test; docs/errors.md has every status.
+Usage: check_docs.py ROOT [LIBRARY_FOLDER]. TAP.
 """
 import pathlib
 import re
@@ -17,7 +19,7 @@ import tempfile
 
 from tap import Tap, files_of
 
-FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(\w*)(?: +(\S+))?[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TEST_TABLE = re.compile(r"^\|.*\| *test *\|\n((?:^\|.*\n?)*)", re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]\n]*\]\(([^)\s]+)\)")
 NAME = re.compile(r"(?<![\w/.-])(liblock_[a-z][a-z_]*|LIBLOCK_[A-Z][A-Z_]*)(?![\w*…-]|\.(?:h|so|pc|map|hpp|cpp)\b)")
@@ -27,6 +29,7 @@ OTHER_NAMES = {"LIBLOCK_REQUIRE_ALL", "LIBLOCK_LIBRARY", "LIBLOCK_LIB_DIR", "LIB
                "LIBLOCK_TEST_REDIS", "LIBLOCK_TEST_QUORUM", "LIBLOCK_TEST_ROUNDS", "LIBLOCK_MUTANT_LUA",
                "LIBLOCK_TEST_SIZE", "LIBLOCK_TEST_SEED", "LIBLOCK_STRESS", "LIBLOCK_EXHAUSTIVE_DEPTH", "LIBLOCK_SEED",
                "LIBLOCK_COUNTS", "LIBLOCK_BUILD", "LIBLOCK_ASSERT", "liblock_dep"}
+C_LIKE = ("c", "cpp", "c++")
 FOLDERS = ("core", "tests", "bindings")  # whose folders open with a README each
 PRELUDE = """#include <errno.h>
 #include <poll.h>
@@ -78,10 +81,19 @@ def broken_links(root, pages):
                 yield f"{where}: no such heading"
 
 
+def metrics(root):
+    """Names that stand in the text for Prometheus."""
+    code = root / "core/context/prometheus.cpp"
+    text = code.read_text(encoding="utf-8") if code.exists() else ""
+    counters = re.findall(r'^ +\{"(\w+)", "(?:counter|gauge)"', text, re.MULTILINE)
+    return {f"liblock_{name}" for name in counters} | set(re.findall(r'"(liblock_\w+_seconds)"', text))
+
+
 def public_names(root):
     text = "".join(path.read_text(encoding="utf-8") for path in (root / "capi/include/liblock").glob("*.h"))
     names = set(re.findall(r"\b(?:liblock_[a-z_]+|LIBLOCK_[A-Z_]+)\b", text))
-    return names | {f"LIBLOCK_{name}" for name in re.findall(r"^  X\((\w+),", text, re.MULTILINE)} | OTHER_NAMES
+    names |= {f"LIBLOCK_{name}" for name in re.findall(r"^  X\((\w+),", text, re.MULTILINE)}
+    return names | metrics(root) | OTHER_NAMES
 
 
 def unknown_names(root, pages):
@@ -93,13 +105,39 @@ def unknown_names(root, pages):
                     yield f"{name}:{number}: {match.group(1)} is not in the header"
 
 
-def blocks_of(pages):
-    """(place, is it C++, text) of each C and C++ block of the documents."""
-    for name, text in pages.items():
+def fences_of(pages):
+    """(page, place, language, file name or None, text) of each block of the documents."""
+    for page, text in pages.items():
         for match in FENCE.finditer(text):
-            if match.group(1).lower() in ("c", "cpp", "c++"):
-                place = f"{name}:{line_of(text, match.start())}"
-                yield place, match.group(1).lower() != "c", match.group(2)
+            yield page, f"{page}:{line_of(text, match.start())}", match.group(1).lower(), match.group(2), match.group(3)
+
+
+def blocks_of(pages):
+    """(place, is it C++, text) of each C and C++ block of the documents that has no name."""
+    for _, place, language, name, body in fences_of(pages):
+        if language in C_LIKE and not name:
+            yield place, language != "c", body
+
+
+def unrun_blocks(root, pages):
+    tests = "".join(path.read_text(encoding="utf-8") for path in (root / "tests/docs").glob("*.py"))
+    seen = {}
+    for page, place, language, name, _ in fences_of(pages):
+        if name and f'"{name}"' not in tests:
+            yield f"{place}: no test in tests/docs names {name}"
+        if name and seen.setdefault((page, name), place) != place:
+            yield f"{place}: {name} stands at {seen[page, name]} already"
+        if page.startswith("docs/") and language not in ("", *C_LIKE) and not name:
+            yield f"{place}: nothing runs this; give it a file name, and a test in tests/docs"
+
+
+def statuses_without_a_row(root, pages):
+    header = (root / "capi/include/liblock/liblock.h").read_text(encoding="utf-8")
+    page = pages.get("docs/errors.md", "")
+    for status in re.findall(r"^  X\((\w+),", header, re.MULTILINE):
+        row = re.search(rf"^\| {status} \|([^|]*)\|([^|]*)\|$", page, re.MULTILINE)
+        if not row or not row.group(1).strip() or not (row.group(2).strip() or status == "OK"):
+            yield f"docs/errors.md: {status} has no row with its cause and its cure"
 
 
 def is_program(body):
@@ -145,7 +183,7 @@ def programs_that_fail(root, pages, library):
 def words_of_tests(root):
     words = set()
     for path in (root / "tests").rglob("*"):
-        if path.suffix in (".c", ".cpp", ".h", ".json"):
+        if path.suffix in (".c", ".cpp", ".h", ".json", ".py"):
             words.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
     return words
 
@@ -194,6 +232,8 @@ def main():
     if len(sys.argv) > 2:
         library = pathlib.Path(sys.argv[2]).resolve()
         tap.rule("every_c_program_runs", programs_that_fail(root, pages, library))
+    tap.rule("every_named_block_is_run_by_a_test", unrun_blocks(root, pages))
+    tap.rule("every_status_has_its_cause_and_its_cure", statuses_without_a_row(root, pages))
     tap.rule("every_named_test_exists", unknown_tests(root, pages))
     tap.rule("every_command_of_dev_exists", unknown_commands(root, pages))
     tap.rule("every_folder_opens_with_a_readme", folders_without_readme(root, names))

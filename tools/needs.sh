@@ -15,6 +15,7 @@ compiles_cpp20() { command -v gcc >/dev/null && scratch_compile g++; }
 clang_links() { command -v clang >/dev/null && scratch_compile clang++; }
 clang_has_tsan() { scratch_compile clang++ -fsanitize=thread; }
 python_has_venv() { python3 -c "import venv, ensurepip" 2>/dev/null; }
+postgres_is_there() { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; }
 ruby_has_ffi() { command -v ruby >/dev/null && ruby -e 'require "ffi"' >/dev/null 2>&1; }
 ruby_has_redis() { command -v ruby >/dev/null && ruby -e 'require "redis"' >/dev/null 2>&1; }
 meson_is_new_enough() {

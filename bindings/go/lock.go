@@ -67,11 +67,6 @@ func (l *Lock) unlockHere() error {
 	}
 	status := C.liblock_release(l.c.handle, C.liblock_lock(l.handle), nil)
 	l.c.leave()
-	if Status(status) == ErrLost {
-		l.lostBehind()
-	} else {
-		l.over.Store(true)
-	}
 	return statusError("release", Status(status))
 }
 

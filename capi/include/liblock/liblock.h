@@ -1069,6 +1069,7 @@ typedef struct liblock_stats {
 } liblock_stats;
 
 LIBLOCK_API void liblock_stats_init(liblock_stats *stats, size_t struct_size);
+/* The counters and sizes as they are now; asks no server. stats->struct_size must be set. Returns [OK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_stats_get(liblock_context *context, liblock_stats *stats);
 
 /* --------------------------------------------------------------------------------------- instrumentation --- */
