@@ -35,8 +35,8 @@ int main(void) {
 def compile_text(compiler, language, standard, include, text):
     """The compiler's complaints about this text; an empty list when there are none."""
     warnings = WARNINGS + (C_WARNINGS if language == "c" else [])
-    run = subprocess.run([compiler, "-x", language, *f"-std={standard}".split(), "-fsyntax-only", *warnings, "-I", include, "-"],
-                         input=text, capture_output=True, text=True)
+    run = subprocess.run([compiler, "-x", language, *f"-std={standard}".split(), "-fsyntax-only", *warnings,
+                          "-I", include, "-"], input=text, capture_output=True, text=True)
     return run.stderr.splitlines() or ([] if run.returncode == 0 else [f"{compiler} ended with {run.returncode}"])
 
 

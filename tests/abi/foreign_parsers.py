@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Who calls C without a C compiler reads the header, after a preprocessor, with a parser of plain C: pycparser (cffi and
-many generators of bindings) and the one of LuaJIT's ffi. Each must read the whole header and find every function that
-the shared object exports; what a macro names must be a number that can be copied.
+"""Who calls C without a C compiler reads the header, after a preprocessor, with a parser of plain C: pycparser (cffi
+and many generators of bindings) and the one of LuaJIT's ffi. Each must read the whole header and find every function
+that the shared object exports; what a macro names must be a number that can be copied.
 
 Usage: foreign_parsers.py INCLUDE_DIRECTORY SHARED_OBJECT. Prints TAP.
 """

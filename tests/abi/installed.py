@@ -49,8 +49,10 @@ def main():
         found = {path.name: path for path in root.rglob("*") if not path.is_dir()}
         wanted = ["liblock.h", "liblock.hpp", "version.h", "liblock.so", f"liblock.so.{abi}", "liblock.a", "liblock.pc",
                   "liblockConfig.cmake", "liblockConfigVersion.cmake"]
-        tap.rule("headers_libraries_and_what_build_systems_look_for_are_there", [one for one in wanted if one not in found])
-        strangers = [name for name in found if not name.startswith(("liblock", "version.h", "lockctl", "_lockctl"))]
+        tap.rule("headers_libraries_and_what_build_systems_look_for_are_there",
+                 [one for one in wanted if one not in found])
+        ours = ("liblock", "version.h", "lockctl", "_lockctl")
+        strangers = [name for name in found if not name.startswith(ours)]
         tap.rule("nothing_else_is_installed", strangers)
         if tap.failed:
             tap.finish()

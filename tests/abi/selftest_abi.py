@@ -28,9 +28,11 @@ CASES = [
      SOURCE.replace("int liblock_b(int key) { return key; }\n", ""), GONE),
     ("a_parameter_that_has_changed_is_found", HEADER.replace("int key", "long key"),
      SOURCE.replace("int key", "long key").replace("return key", "return (int)key"), GONE),
-    ("a_field_that_has_moved_is_found", HEADER.replace("long ttl_ms; int flags;", "int flags; long ttl_ms;"), SOURCE, GONE),
+    ("a_field_that_has_moved_is_found",
+     HEADER.replace("long ttl_ms; int flags;", "int flags; long ttl_ms;"), SOURCE, GONE),
     ("a_field_that_came_in_the_middle_is_found", HEADER.replace("int flags", "int more; int flags"), SOURCE, GONE),
-    ("a_function_that_is_new_is_found", HEADER + "int liblock_c(void);\n", SOURCE + "int liblock_c(void) { return 0; }\n",
+    ("a_function_that_is_new_is_found",
+     HEADER + "int liblock_c(void);\n", SOURCE + "int liblock_c(void) { return 0; }\n",
      "every_function_is_in_the_baseline"),
 ]
 
