@@ -5,4 +5,11 @@ suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka
 
 quick() { ordinary_build && run_suites release portable; }
 gate() { quick; }
-nightly() { quick; }
+nightly() { quick && check the_core_is_code_for_32_bits_too for_32_bits; }
+nightly_needs="multilib"
+
+# Read as such by the compiler, with the headers of this machine: what it asserts about widths is what counts.
+for_32_bits() {
+  find "$root/core" -name '*.cpp' ! -name 'tls*.cpp' -print0 | xargs -0 -P 2 -n 8 g++ -m32 -std=c++20 -fsyntax-only \
+    -Werror -I"$root/core" -I"$root/capi/include" -isystem /usr/include/hiredis -idirafter "/usr/include/$(gcc -print-multiarch)"
+}
