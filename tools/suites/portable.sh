@@ -10,6 +10,8 @@ nightly_needs="multilib"
 
 # Read as such by the compiler, with the headers of this machine: what it asserts about widths is what counts.
 for_32_bits() {
+  local headers
+  headers=/usr/include/$(gcc -print-multiarch)
   find "$root/core" -name '*.cpp' ! -name 'tls*.cpp' -print0 | xargs -0 -P 2 -n 8 g++ -m32 -std=c++20 -fsyntax-only \
-    -Werror -I"$root/core" -I"$root/capi/include" -isystem /usr/include/hiredis -idirafter "/usr/include/$(gcc -print-multiarch)"
+    -Werror -I"$root/core" -I"$root/capi/include" -isystem /usr/include/hiredis -idirafter "$headers"
 }
