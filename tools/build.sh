@@ -38,6 +38,14 @@ configure() {
   echo "$wanted" >"$directory/dev-options"
 }
 
+# Of build/NAME what is installed, for ninja.
+installed_targets() { # NAME
+  meson introspect --targets "$build_root/$1" | python3 -c '
+import json, os, sys
+print("\n".join(sorted({os.path.relpath(file, sys.argv[1]) for target in json.load(sys.stdin)
+                        if target["installed"] for file in target["filename"]})))' "$build_root/$1"
+}
+
 # build NAME TARGET…: everything without a target.
 build() {
   local name=$1 began=$SECONDS

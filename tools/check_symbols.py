@@ -4,7 +4,8 @@
 liblock_*.
 
 A Ruby or Python process may have another libuv or hiredis loaded: nothing of ours but the API may be seen
-there. Usage: check_symbols.py SHARED_OBJECT HEADER. Prints TAP.
+there. The committed list of symbols names them once more, with the version that first had each, so that one that is
+added or goes shows as a line of the change. Usage: check_symbols.py SHARED_OBJECT HEADER [LIST]. Prints TAP.
 """
 import re
 import subprocess
@@ -31,6 +32,12 @@ def declarations(path):
     return {match.group(2): bool(match.group(1)) for match in DECLARED.finditer(text)}
 
 
+def listed(path):
+    """The functions of a list as dpkg-gensymbols has them: " NAME@VERSION_OF_SYMBOL RELEASE"."""
+    with open(path, encoding="utf-8") as file:
+        return set(re.findall(r"^ (liblock_\w+)@\w+ [\d.]+$", file.read(), re.MULTILINE))
+
+
 def main():
     symbols, declared = exported(sys.argv[1]), declarations(sys.argv[2])
     tap = Tap()
@@ -39,6 +46,9 @@ def main():
     tap.rule("only_liblock_symbols_are_exported", sorted(name for name in symbols if not name.startswith("liblock_")))
     tap.rule("every_declared_function_is_exported", sorted(set(declared) - symbols))
     tap.rule("every_exported_function_is_declared", sorted(symbols - set(declared)))
+    if len(sys.argv) > 3:
+        tap.rule("every_exported_function_is_listed", sorted(symbols - listed(sys.argv[3])))
+        tap.rule("every_listed_function_is_exported", sorted(listed(sys.argv[3]) - symbols))
     tap.finish()
 
 

@@ -11,11 +11,14 @@ scratch_compile() { # COMPILER ARGUMENTS…: can it build an empty program?
   rm -rf "$directory"
   return "$status"
 }
+compiles_32_bits() { scratch_compile g++ -m32; }
 compiles_cpp20() { command -v gcc >/dev/null && scratch_compile g++; }
 clang_links() { command -v clang >/dev/null && scratch_compile clang++; }
 clang_has_tsan() { scratch_compile clang++ -fsanitize=thread; }
 python_has_venv() { python3 -c "import venv, ensurepip" 2>/dev/null; }
 postgres_is_there() { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; }
+python_has_pycparser() { python3 -c "import pycparser" 2>/dev/null; }
+builds_packages() { command -v dh >/dev/null && command -v dpkg-buildpackage >/dev/null; }
 ruby_has_ffi() { command -v ruby >/dev/null && ruby -e 'require "ffi"' >/dev/null 2>&1; }
 ruby_has_redis() { command -v ruby >/dev/null && ruby -e 'require "redis"' >/dev/null 2>&1; }
 meson_is_new_enough() {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What a suite is made of. A suite is one file tools/suites/NAME.sh that may set
 #   suite_needs="NEED…"     what it cannot run without (names of tools/needs.txt); missing = the suite fails
+#   gate_needs, nightly_needs="NEED…"   the same, beyond the quick form: in the gate and at night, or at night alone
 #   suite_foreign="NEED…"   foreign toolchains it uses where they can be had; missing = named skips
 # and defines quick, gate and nightly, or only some of them: a size it does not define does not run it. They
 # call the functions below. Every outcome is printed as a line and counted in $LIBLOCK_COUNTS; a function that

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <ctime>
 
+#include "base/platform.hpp"
+
 namespace liblock {
 
 using Nanos = int64_t;
@@ -30,7 +32,7 @@ class Clock {
   // Goes on while the machine sleeps, as a server's clock does; for leases that a server keeps.
   static Clock suspend_aware() {
     Clock clock;
-    clock.id_ = clock.coarse_id_ = CLOCK_BOOTTIME;
+    clock.id_ = clock.coarse_id_ = kSuspendAwareClock;
     clock.resolution_ = 0;
     return clock;
   }
@@ -52,12 +54,12 @@ class Clock {
   }
   static Nanos coarse_resolution() {
     timespec ts;
-    return clock_getres(CLOCK_MONOTONIC_COARSE, &ts) == 0 ? ts.tv_nsec : 10 * kMillisecond;
+    return clock_getres(kCoarseClock, &ts) == 0 ? ts.tv_nsec : 10 * kMillisecond;
   }
 
   const std::atomic<Nanos> *manual_ = nullptr;
   clockid_t id_ = CLOCK_MONOTONIC;
-  clockid_t coarse_id_ = CLOCK_MONOTONIC_COARSE;
+  clockid_t coarse_id_ = kCoarseClock;
   Nanos resolution_ = coarse_resolution();
 };
 

@@ -29,10 +29,21 @@ inline uint64_t load32(const char *p) {
   std::memcpy(&v, p, sizeof v);
   return v;
 }
+// Both halves of the product of 128 bits, by words of 32: for machines that have no wider ones.
+constexpr uint64_t fold_by_halves(uint64_t a, uint64_t b) {
+  const uint64_t low_a = a & UINT32_MAX, high_a = a >> 32, low_b = b & UINT32_MAX, high_b = b >> 32;
+  const uint64_t middle = high_a * low_b + (low_a * low_b >> 32);
+  const uint64_t carry = (middle & UINT32_MAX) + low_a * high_b;
+  return (a * b) ^ (high_a * high_b + (middle >> 32) + (carry >> 32));
+}
 inline uint64_t fold(uint64_t a, uint64_t b) {
+#if defined(__SIZEOF_INT128__)
   __extension__ typedef unsigned __int128 Wide;
   const auto product = static_cast<Wide>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+#else
+  return fold_by_halves(a, b);
+#endif
 }
 
 inline constexpr uint64_t kMix1 = 0x8bb84b93962eacc9u;

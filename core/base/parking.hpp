@@ -4,7 +4,8 @@
 // harmless then. Until then he may nudge it: the waiting thread has something to do and parks again.
 #pragma once
 
-#include "base/futex.hpp"
+#include "base/clock.hpp"
+#include "base/platform.hpp"
 
 namespace liblock {
 
@@ -14,7 +15,8 @@ class Parking {
   bool park() {
     uint32_t seen = kFresh;
     if (state_.compare_exchange_strong(seen, kParked, std::memory_order_acq_rel)) {
-      while ((seen = state_.load(std::memory_order_acquire)) == kParked) futex_wait(state_, kParked, kNever);
+      while ((seen = state_.load(std::memory_order_acquire)) == kParked)
+        wait_on_word(state_, kParked, kNever);
     }
     return seen != kNudged || !state_.compare_exchange_strong(seen, kFresh, std::memory_order_acq_rel,
                                                               std::memory_order_acquire);
@@ -22,11 +24,11 @@ class Parking {
   // By who ends it, before.
   void nudge() {
     const void *const word = &state_;
-    if (state_.exchange(kNudged, std::memory_order_acq_rel) == kParked) futex_wake(word, 1);
+    if (state_.exchange(kNudged, std::memory_order_acq_rel) == kParked) wake_word(word, 1);
   }
   void unpark() {
     const void *const word = &state_;
-    if (state_.exchange(kEnded, std::memory_order_acq_rel) == kParked) futex_wake(word, 1);
+    if (state_.exchange(kEnded, std::memory_order_acq_rel) == kParked) wake_word(word, 1);
   }
 
  private:

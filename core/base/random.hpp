@@ -4,11 +4,11 @@
 // lock.
 #pragma once
 
-#include <sys/random.h>
-
 #include <atomic>
 #include <cstdint>
 #include <ctime>
+
+#include "base/platform.hpp"
 
 namespace liblock {
 
@@ -31,7 +31,7 @@ class Random {
  private:
   static uint64_t seed_of_system() {
     uint64_t seed = 0;
-    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == static_cast<ssize_t>(sizeof seed)) return seed;
+    if (random_bytes(&seed, sizeof seed, WhenUnseeded::Fail)) return seed;
     timespec ts;  // early boot or a filtered system call: spread is all that is needed
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return static_cast<uint64_t>(ts.tv_nsec) ^ (reinterpret_cast<uintptr_t>(&seed) << 20);

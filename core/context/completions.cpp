@@ -1,29 +1,13 @@
 // SPDX-License-Identifier: MIT
-// See completions.hpp. The eventfd is readable exactly while entries_ is not empty.
+// See completions.hpp.
 #include "context/completions.hpp"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
-#include <system_error>
 
 namespace liblock {
 
 Completions::Completions(size_t capacity, std::shared_ptr<std::atomic<uint64_t>> dropped_notices)
-    : capacity_(capacity), fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), dropped_(std::move(dropped_notices)) {
-  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-}
-
-Completions::~Completions() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-void Completions::close_fd_after_fork() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
+    : capacity_(capacity), dropped_(std::move(dropped_notices)) {}
 
 Status Completions::reserve() {
   const std::lock_guard lock(mutex_);
@@ -41,10 +25,7 @@ void Completions::unreserve() {
 
 void Completions::put_locked(const liblock_completion &completion) {
   entries_.push_back(completion);
-  if (entries_.size() == 1) {
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(fd_, &one, sizeof one);
-  }
+  if (entries_.size() == 1) not_empty_.raise();
   changed_.notify_one();
 }
 
@@ -78,10 +59,7 @@ Status Completions::next(Nanos wait, liblock_completion &completion) {
   if (entries_.empty()) return Status::CLOSED;
   completion = entries_.front();
   entries_.pop_front();
-  if (entries_.empty()) {
-    uint64_t count;
-    [[maybe_unused]] const ssize_t emptied = read(fd_, &count, sizeof count);
-  }
+  if (entries_.empty()) not_empty_.lower();
   return Status::OK;
 }
 

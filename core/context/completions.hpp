@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 
+#include "base/platform.hpp"
 #include "engine/acquire_params.hpp"
 
 namespace liblock {
@@ -17,8 +18,7 @@ class Completions final : public CompletionSink {
  public:
   // Throws std::system_error when no descriptor can be had.
   Completions(size_t capacity, std::shared_ptr<std::atomic<uint64_t>> dropped_notices);
-  ~Completions() override;
-  int fd() const { return fd_; }
+  int fd() const { return not_empty_.fd(); }
 
   Status reserve();
   void unreserve();
@@ -30,13 +30,13 @@ class Completions final : public CompletionSink {
   void close();
   // After it nothing is read any more; what was not read goes to `unread`.
   void abandon(const std::function<void(const liblock_completion &)> &unread);
-  void close_fd_after_fork();
+  void close_fd_after_fork() { not_empty_.close(); }
 
  private:
   void put_locked(const liblock_completion &completion);
 
   const size_t capacity_;
-  int fd_;
+  ReadableFlag not_empty_;  // raised exactly while entries_ is not empty
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<liblock_completion> entries_;  // guarded by mutex_, as all below

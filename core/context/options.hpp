@@ -95,15 +95,19 @@ Status read_context_options(const liblock_context_options *given, const ContextK
 inline bool differs_in_waiting_only(const liblock_acquire_options &o,
                                     const liblock_acquire_options &defaults) {
   constexpr size_t kFrom = offsetof(liblock_acquire_options, retry_interval_ms);
-  static_assert((sizeof(liblock_acquire_options) - kFrom) % sizeof(uint64_t) == 0);
+  constexpr size_t kEnd = sizeof(liblock_acquire_options);
+  constexpr size_t kRest = (kEnd - kFrom) % sizeof(uint64_t);  // none where pointers have 64 bits
   const auto *a = reinterpret_cast<const char *>(&o);
   const auto *b = reinterpret_cast<const char *>(&defaults);
   uint64_t difference = 0;
-  for (size_t at = kFrom; at < sizeof(liblock_acquire_options); at += sizeof(uint64_t)) {
+  for (size_t at = kFrom; at < kEnd - kRest; at += sizeof(uint64_t)) {
     uint64_t x, y;
     std::memcpy(&x, a + at, sizeof x);
     std::memcpy(&y, b + at, sizeof y);
     difference |= x ^ y;
+  }
+  if constexpr (kRest != 0) {
+    if (std::memcmp(a + kEnd - kRest, b + kEnd - kRest, kRest) != 0) return false;
   }
   return difference == 0 && o.owner == nullptr;
 }

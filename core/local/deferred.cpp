@@ -15,7 +15,7 @@ void Deferred::nudge(LocalRequest *request) {
 
 void Deferred::run() {
   for (;;) {
-    while (wake_count_ > 0) futex_wake(wakes_[--wake_count_], 1);
+    while (wake_count_ > 0) wake_word(wakes_[--wake_count_], 1);
     if (Trace *trace = told_; trace != nullptr) {
       told_ = trace->next_told;
       trace->end_telling();

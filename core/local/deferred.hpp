@@ -5,7 +5,7 @@
 // all of them. Never allocates.
 #pragma once
 
-#include "base/futex.hpp"
+#include "base/platform.hpp"
 #include "engine/trace.hpp"
 #include "local/local_request.hpp"
 #include "local/record.hpp"
@@ -23,7 +23,7 @@ class Deferred {
 
   void wake(const void *word) {
     if (wake_count_ == kWakesMax) {
-      futex_wake(word, 1);  // a mass wake-up, as by clear(): late is worse than under a lock
+      wake_word(word, 1);  // a mass wake-up, as by clear(): late is worse than under a lock
       return;
     }
     wakes_[wake_count_++] = word;

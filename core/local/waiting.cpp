@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <new>
 
-#include "base/futex.hpp"
+#include "base/platform.hpp"
 #include "local/shard_locks.hpp"
 
 namespace liblock {
@@ -263,7 +263,7 @@ void LockTable::wait_blocking(Waiter &waiter) {
       continue;
     }
     while (waiter.word.load() == Waiter::kParked) {
-      futex_wait(waiter.word, Waiter::kParked, until);
+      wait_on_word(waiter.word, Waiter::kParked, until);
       if (until != kNever && clock_.now() >= until) break;
     }
     uint32_t parked = Waiter::kParked;

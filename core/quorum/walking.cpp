@@ -21,7 +21,7 @@ class ListStep final : public std::enable_shared_from_this<ListStep> {
     if (ask_.which == Ask::Which::Queues) at.is_second_round = true;
     if (!at.found.empty()) return look();
     ++ask_.tally.steps;
-    walk_ = {at.passed, at.next, at.is_round_over};
+    walk_ = {static_cast<size_t>(at.passed), at.next, at.is_round_over};
     walk(instance_, at.is_second_round ? Scanned::Lines : Scanned::Locks, ask_.text, walk_, ask_.batch,
          [self = shared_from_this()](Page page, bool at_end) { self->walked(std::move(page), at_end); });
   }

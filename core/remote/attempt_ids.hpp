@@ -3,10 +3,10 @@
 // gives none there is none: next() answers false.
 #pragma once
 
-#include <sys/random.h>
-
 #include <array>
 #include <string>
+
+#include "base/platform.hpp"
 
 namespace liblock {
 
@@ -27,8 +27,7 @@ class AttemptIds {
  private:
   static constexpr size_t kSize = 16;
   bool refill() {
-    // Up to 256 bytes come whole, or not at all.
-    if (getrandom(pool_.data(), pool_.size(), 0) != static_cast<ssize_t>(pool_.size())) return false;
+    if (!random_bytes(pool_.data(), pool_.size(), WhenUnseeded::Wait)) return false;
     used_ = 0;
     return true;
   }

@@ -11,6 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/platform.hpp"
+
 namespace liblock {
 
 template <typename Body>
@@ -20,7 +22,7 @@ void start_thread(const char *name, Body body) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     std::thread thread(std::move(body));
-    pthread_setname_np(thread.native_handle(), name);
+    name_thread(thread.native_handle(), name);
     thread.detach();
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "base/assert.hpp"
-#include "base/futex.hpp"
+#include "base/platform.hpp"
 #include "runtime/thread.hpp"
 #include "runtime/uv_stream.hpp"
 
@@ -66,7 +66,7 @@ ThreadRuntime::ThreadRuntime() {
 void ThreadRuntime::post(Notice *notice) {
   if (notices_.push(notice) != NoticeQueue::Pushed::First) return;
   bell_.fetch_add(1);
-  if (sleeping_.load() != 0) futex_wake(&bell_, 1);
+  if (sleeping_.load() != 0) wake_word(&bell_, 1);
 }
 
 ByteStream *ThreadRuntime::make_stream(ByteStream::Listener &listener) {
@@ -84,7 +84,7 @@ void ThreadRuntime::run_callbacks() {
     if (notices_.deliver_round() > 0) continue;
     const uint32_t seen = bell_.load();
     sleeping_.store(1);
-    if (notices_.deliver_round() == 0) futex_wait(bell_, seen, kNever);
+    if (notices_.deliver_round() == 0) wait_on_word(bell_, seen, kNever);
     sleeping_.store(0);
   }
 }

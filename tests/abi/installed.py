@@ -29,7 +29,8 @@ def run(command, **arguments):
 
 
 def consume(tap, compiler, standard, source, flags, environment, directory):
-    name = f"{source.suffix[1:]}_program_in_{standard.replace('+', 'p')}_by_{compiler}"
+    kind = source.stem if source.stem == "wrapper" else source.suffix[1:]
+    name = f"{kind}_program_in_{standard.replace('+', 'p')}_by_{compiler}"
     program = pathlib.Path(directory, name)
     built = run([compiler, f"-std={standard}", *WARNINGS, "-pthread", source, "-o", program, *flags])
     tap.rule(f"a_{name}_builds_through_pkg_config", said(built))
@@ -46,9 +47,12 @@ def main():
         done = run(["meson", "install", "-C", build, "--no-rebuild", "--destdir", root])
         tap.rule("the_library_installs", said(done))
         found = {path.name: path for path in root.rglob("*") if not path.is_dir()}
-        wanted = ["liblock.h", "version.h", "liblock.pc", "liblock.so", f"liblock.so.{abi}"]
-        tap.rule("headers_object_and_pkg_config_file_are_there", [one for one in wanted if one not in found])
-        strangers = [name for name in found if not name.startswith(("liblock", "version.h"))]
+        wanted = ["liblock.h", "liblock.hpp", "version.h", "liblock.so", f"liblock.so.{abi}", "liblock.a", "liblock.pc",
+                  "liblockConfig.cmake", "liblockConfigVersion.cmake"]
+        tap.rule("headers_libraries_and_what_build_systems_look_for_are_there",
+                 [one for one in wanted if one not in found])
+        ours = ("liblock", "version.h", "lockctl", "_lockctl")
+        strangers = [name for name in found if not name.startswith(ours)]
         tap.rule("nothing_else_is_installed", strangers)
         if tap.failed:
             tap.finish()
@@ -63,7 +67,8 @@ def main():
         for c, cpp in (("gcc", "g++"), ("clang", "clang++")):
             if shutil.which(c):
                 consume(tap, c, "c11", pathlib.Path(consumers, "consumer.c"), flags, environment, directory)
-                consume(tap, cpp, "c++17", pathlib.Path(consumers, "consumer.cpp"), flags, environment, directory)
+                for source in ("consumer.cpp", "wrapper.cpp"):
+                    consume(tap, cpp, "c++17", pathlib.Path(consumers, source), flags, environment, directory)
     tap.finish()
 
 

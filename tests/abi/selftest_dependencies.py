@@ -16,6 +16,7 @@ def main():
     base["core/context/b.cpp"] = '#include "local/a.hpp"\n#include "quorum/a.hpp"\n'
     base["capi/lock.cpp"] = '#include "context/a.hpp"\n#include "boundary.hpp"\n'
     base["capi/include/liblock/liblock.h"] = '#include <stddef.h>\n#include "version.h"\n'
+    base["capi/include/liblock/liblock.hpp"] = '#include <string>\n#include "liblock.h"\n'
     base["tests/unit/base/test_a.cpp"] = '#include "base/a.hpp"\n'
     base["tests/api/test_a.c"] = '#include <liblock/liblock.h>\n#include "support/api.h"\n'
     core, outside, public = "core_point_one_way", "public_header_alone", "plain_c"
@@ -45,6 +46,12 @@ def main():
         ("an_example_that_looks_inside_is_found", {"examples/b.c": '#include "../capi/boundary.hpp"\n'}, outside),
         ("a_public_header_that_drags_uv_in_is_found",
          {"capi/include/liblock/liblock.h": "#include <uv.h>\n"}, public),
+        ("a_public_header_that_drags_cpp_in_is_found",
+         {"capi/include/liblock/liblock.h": "#include <string>\n"}, public),
+        ("a_wrapper_that_drags_uv_in_is_found",
+         {"capi/include/liblock/liblock.hpp": "#include <uv.h>\n"}, public),
+        ("a_core_that_is_written_on_the_wrapper_is_found",
+         {"core/context/c.cpp": "#include <liblock/liblock.hpp>\n"}, core),
     ])
     tap.finish()
 

@@ -49,6 +49,13 @@ def check_symbols(tap, directory):
     expect_broken(tap, "an_unmarked_declaration_is_found", script, [good, unmarked], "marked_as_exported")
     hidden = "static int hidden(void) { return 0; }\nint uv_run(void) { return hidden(); }\n"
     leak = link(directory, "leak.so", SOURCE + hidden, LINK)
+    for name, lines, rule in [
+            ("a_function_that_is_on_no_list_is_found", [" liblock_a@V 0.1.0"], "exported_function_is_listed"),
+            ("a_listed_function_that_has_gone_is_found",
+             [f" liblock_{one}@V 0.1.0" for one in "abc"], "listed_function_is_exported")]:
+        symbols = pathlib.Path(directory, "list.symbols")
+        symbols.write_text("\n".join(["liblock.so.7 liblock7", *lines, ""]), encoding="utf-8")
+        expect_broken(tap, name, script, [good, header, symbols], rule)
     # A foreign symbol breaks two rules at once: it is not ours, and it is not declared.
     status, _, broken, output = run(script, [leak, header])
     good = status == 1 and broken == ["only_liblock_symbols_are_exported", "every_exported_function_is_declared"]
@@ -77,7 +84,7 @@ def check_object(tap, directory):
 def check_header(tap, directory):
     script = "check_header.py"
     real = ROOT / "capi/include/liblock"
-    headers = {name: (real / name).read_text(encoding="utf-8") for name in ("liblock.h", "version.h")}
+    headers = {name: (real / name).read_text(encoding="utf-8") for name in ("liblock.h", "liblock.hpp", "version.h")}
     bad = [
         ("a_header_that_is_not_self_contained_is_found", lambda text: text.replace("#include <stdint.h>", "")),
         ("a_header_without_guard_is_found", lambda text: text.replace("#ifndef LIBLOCK_H\n", "#if 1\n")),
@@ -90,6 +97,13 @@ def check_header(tap, directory):
                              "liblock/liblock.h": change(headers["liblock.h"])})
         status, _, broken, output = run(script, [include])
         tap.rule(name, [] if status == 1 and broken else output.splitlines())
+    include = pathlib.Path(directory, "throws")
+    end = "}  // namespace v0"
+    headers["liblock.hpp"] = headers["liblock.hpp"].replace(end, f"inline void f() {{ throw 1; }}\n{end}")
+    write_tree(include, {f"liblock/{name}": text for name, text in headers.items()})
+    status, held, broken, output = run(script, [include])
+    good = status == 1 and held and broken and all("no_exceptions" in rule for rule in broken)
+    tap.rule("a_wrapper_that_throws_without_exceptions_is_found", [] if good else output.splitlines())
 
 
 def main():

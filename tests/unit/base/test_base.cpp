@@ -37,6 +37,17 @@ UNIT_TEST(one_changed_byte_changes_the_hash) {
   }
 }
 
+UNIT_TEST(machines_without_wide_words_hash_to_the_same) {
+  using namespace hash_internal;
+  uint64_t a = kMix1, b = kMix2;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT(fold(a, b) == fold_by_halves(a, b));
+    a = a * kMix3 + b;
+    b = ~(b << 1 | b >> 63);
+  }
+  EXPECT(fold_by_halves(UINT64_MAX, UINT64_MAX) == fold(UINT64_MAX, UINT64_MAX) && fold_by_halves(0, 7) == 0);
+}
+
 UNIT_TEST(shards_are_filled_evenly) {
   int shards[256] = {};
   for (int i = 0; i < 256 * 100; ++i) ++shards[hash_bytes("key-" + std::to_string(i), 3) & 255];
@@ -161,7 +172,9 @@ UNIT_TEST(thousands_of_tasks_ring_once_and_run_in_their_order) {
 
 UNIT_MAIN("base", cmocka_unit_test(thousands_of_tasks_ring_once_and_run_in_their_order),
           cmocka_unit_test(keys_of_every_length_hash_apart_and_apart_by_seed),
-          cmocka_unit_test(one_changed_byte_changes_the_hash), cmocka_unit_test(shards_are_filled_evenly),
+          cmocka_unit_test(one_changed_byte_changes_the_hash),
+          cmocka_unit_test(machines_without_wide_words_hash_to_the_same),
+          cmocka_unit_test(shards_are_filled_evenly),
           cmocka_unit_test(byte_order_is_that_of_memcmp_and_shorter_first),
           cmocka_unit_test(the_longest_durations_do_not_overflow),
           cmocka_unit_test(every_status_has_a_number_name_and_text_of_its_own),
