@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -25,7 +26,7 @@ constexpr int64_t kWaitMs = 30000;  // longer than any pair takes where somethin
 constexpr size_t kBarColumns = 30;
 
 struct Worker {
-  std::vector<int64_t> pairs_us;
+  std::vector<int64_t> pairs_ns;
   liblock_status status = LIBLOCK_OK;
   std::string message;
 };
@@ -74,7 +75,7 @@ class Bench {
     for (const Worker &worker : workers) {
       if (worker.status != LIBLOCK_OK)
         throw Failure(exit_code_of(worker.status), worker.message, worker.status);
-      all.insert(all.end(), worker.pairs_us.begin(), worker.pairs_us.end());
+      all.insert(all.end(), worker.pairs_ns.begin(), worker.pairs_ns.end());
     }
     if (all.empty()) throw Failure(kUnavailable, std::string(part.text) + ": not one pair came to its end");
     std::sort(all.begin(), all.end());
@@ -91,8 +92,8 @@ class Bench {
       const auto began = Clock::now();
       worker.status = liblock_acquire(context_.get(), key.data(), key.size(), &options, &lock, &result);
       if (worker.status == LIBLOCK_OK) worker.status = liblock_release(context_.get(), lock, &result);
-      const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began);
-      worker.pairs_us.push_back(took.count());
+      const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began);
+      worker.pairs_ns.push_back(took.count());
     }
     worker.message = message_of(worker.status, result);
   }
@@ -109,8 +110,8 @@ class Bench {
   }
 
   void report(const Part &part, const std::vector<int64_t> &sorted, double seconds, Table &table) const {
-    const auto quantile = [&](double q) {
-      return sorted[static_cast<size_t>(q * double(sorted.size() - 1))];
+    const auto us_at = [&](double q) {
+      return double(sorted[static_cast<size_t>(q * double(sorted.size() - 1))]) / 1000;
     };
     const double rate = double(sorted.size()) / seconds;
     if (arguments_.settings.json) {
@@ -119,14 +120,18 @@ class Bench {
                             .set("threads", part.threads)
                             .set("pairs", uint64_t{sorted.size()})
                             .set("pairs_per_s", rate)
-                            .set("p50_us", quantile(0.5))
-                            .set("p99_us", quantile(0.99))
-                            .set("max_us", sorted.back()))
+                            .set("p50_us", us_at(0.5))
+                            .set("p99_us", us_at(0.99))
+                            .set("max_us", us_at(1)))
                     .c_str());
     } else {
-      const auto number = [](int64_t value) { return with_commas(static_cast<uint64_t>(value)); };
-      table.add({number(static_cast<int64_t>(rate)), number(quantile(0.5)), number(quantile(0.99)),
-                 number(sorted.back()), part.text});
+      const auto text = [](double value) {
+        std::array<char, 32> out = {};
+        std::snprintf(out.data(), out.size(), "%.1f", value);
+        return std::string(out.data());
+      };
+      table.add({with_commas(static_cast<uint64_t>(rate)), text(us_at(0.5)), text(us_at(0.99)),
+                 text(us_at(1)), part.text});
     }
   }
 

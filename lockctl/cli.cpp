@@ -172,13 +172,19 @@ void add_others(CLI::App &root, Arguments &arguments) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
 }
 
+void head_commands(CLI::App &app) {
+  for (CLI::App *below : app.get_subcommands([](CLI::App *) { return true; })) {
+    below->group("Commands");
+    head_commands(*below);
+  }
+}
+
 void declare(CLI::App &app, Arguments &arguments) {
   app.require_subcommand(1);
   app.fallthrough();
   app.set_version_flag("--version", std::string("lockctl ") + liblock_version_string());
   app.get_formatter()->column_width(32);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  app.get_formatter()->label("Subcommands", "Commands");
   app.footer("lockctl COMMAND --help tells the options of one command; man lockctl the rest.");
   add_settings(app, arguments.settings);
   add_run(app, arguments.run);
@@ -186,6 +192,7 @@ void declare(CLI::App &app, Arguments &arguments) {
   add_administration(app, arguments);
   add_quorum(app, arguments);
   add_others(app, arguments);
+  head_commands(app);
 }
 
 CommandSpec spec_of(const std::string &name, const CLI::App &app) {

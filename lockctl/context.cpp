@@ -46,7 +46,7 @@ Context open_context(const Settings &settings, bool local_is_allowed) {
   }
   liblock_context_options options;
   liblock_context_options_init(&options, sizeof options);
-  options.client_name = "lockctl";
+  if (!settings.url.starts_with("local:")) options.client_name = "lockctl";
   options.username = or_null(settings.user);
   options.password = or_null(settings.password);
   options.tls_ca_file = or_null(settings.ca_file);

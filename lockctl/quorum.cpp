@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // `lockctl quorum`: founding a quorum, how its nodes are, and giving it others. Addresses are shown as the library has
 // them: without user and password.
+#include <poll.h>
+
 #include <cstdio>
 
 #include "commands.hpp"
@@ -10,6 +12,8 @@
 
 namespace lockctl {
 namespace {
+
+constexpr int kBetweenMs = 50, kLooksMax = 40;
 
 Context open_quorum(const Settings &settings) {
   if (!is_quorum(settings)) {
@@ -78,15 +82,38 @@ void print(const liblock_quorum_state &state, const std::vector<Record> &nodes, 
   if (!message.empty()) say(message);
 }
 
-int show(liblock_context *context, bool json) {
-  liblock_ping(context, nullptr);  // what is told is what was seen last: that is to be now
-  liblock_result result = LIBLOCK_RESULT_INIT;
+struct Seen {
   liblock_quorum_state state;
-  liblock_quorum_state_init(&state, sizeof state);
   std::vector<Record> nodes;
-  expect(liblock_quorum_status(context, &state, add_node, &nodes, &result), result);
-  const bool can_grant = state.voting >= state.votes && state.votes > 0;
+  std::string message;
+  bool can_grant() const { return state.votes > 0 && state.voting >= state.votes; }
+};
+
+Seen look(liblock_context *context) {
+  liblock_ping(context, nullptr);  // what is told is what was seen last: that is to be now
+  Seen seen;
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  liblock_quorum_state_init(&seen.state, sizeof seen.state);
+  expect(liblock_quorum_status(context, &seen.state, add_node, &seen.nodes, &result), result);
+  seen.message = result.message;
+  return seen;
+}
+
+// After a change the nodes are seen as they have become when each has been asked once more.
+template <typename Settled>
+Seen look_until(liblock_context *context, Settled settled) {
+  Seen seen = look(context);
+  for (int n = 0; n < kLooksMax && !settled(seen); n++) {
+    poll(nullptr, 0, kBetweenMs);
+    seen = look(context);
+  }
+  return seen;
+}
+
+int show(Seen seen, bool json) {
+  const bool can_grant = seen.can_grant();
   if (json) {
+    const liblock_quorum_state &state = seen.state;
     std::puts(to_json(Record()
                           .set("can_grant", can_grant)
                           .set("cluster", std::string(state.cluster_id))
@@ -95,11 +122,11 @@ int show(liblock_context *context, bool json) {
                           .set("votes", uint64_t{state.votes})
                           .set("voting", uint64_t{state.voting})
                           .set("configuring", state.configuring == 1)
-                          .set("message", std::string(result.message))
-                          .set("nodes", std::move(nodes)))
+                          .set("message", seen.message)
+                          .set("nodes", std::move(seen.nodes)))
                   .c_str());
   } else {
-    print(state, nodes, result.message);
+    print(seen.state, seen.nodes, seen.message);
   }
   return can_grant ? kDone : kUnavailable;
 }
@@ -122,11 +149,12 @@ int quorum_init(const Arguments &arguments) {
   liblock_result result = LIBLOCK_RESULT_INIT;
   expect(liblock_quorum_init(context.get(), arguments.quorum.force ? LIBLOCK_QUORUM_INIT_FORCE : 0, &result),
          result);
-  return show(context.get(), arguments.settings.json);
+  return show(look_until(context.get(), [](const Seen &seen) { return seen.can_grant(); }),
+              arguments.settings.json);
 }
 
 int quorum_status(const Arguments &arguments) {
-  return show(open_quorum(arguments.settings).get(), arguments.settings.json);
+  return show(look(open_quorum(arguments.settings).get()), arguments.settings.json);
 }
 
 int quorum_set_nodes(const Arguments &arguments) {
@@ -144,7 +172,9 @@ int quorum_set_nodes(const Arguments &arguments) {
   expect(liblock_quorum_set_nodes(context.get(), nodes.data(), nodes.size(), observers.data(),
                                   observers.size(), arguments.settings.votes, &result),
          result);
-  return show(context.get(), settings.json);
+  const size_t wanted = nodes.size() + observers.size();
+  return show(look_until(context.get(), [&](const Seen &seen) { return seen.nodes.size() == wanted; }),
+              settings.json);
 }
 
 }  // namespace lockctl

@@ -150,8 +150,7 @@ class Run {
   }
 
   std::string why_not(const liblock_completion &end, const liblock_info *busy) const {
-    std::string text =
-        printable(options_.key) + ": " + (end.message ? end.message : liblock_status_text(end.status));
+    std::string text = printable(options_.key) + ": " + cause_of(end);
     if (busy != nullptr && liblock_info_is_held(busy) == 1) {
       text += "; held by " + (is_foreign(busy) ? "a client of another library" : printable(holder_of(busy)));
       if (liblock_info_waiter_count(busy) > 0) {
@@ -159,6 +158,17 @@ class Run {
       }
     }
     return text;
+  }
+
+  // The end of an asynchronous call has a text for each status; a call that waits says which server, and what it said.
+  std::string cause_of(const liblock_completion &end) const {
+    const ExitCode code = exit_code_of(end.status);
+    if (code == kUnavailable || code == kRefused) {
+      liblock_result result = LIBLOCK_RESULT_INIT;
+      if (liblock_ping(context_.get(), &result) != LIBLOCK_OK && result.message[0] != '\0')
+        return result.message;
+    }
+    return end.message != nullptr ? end.message : liblock_status_text(end.status);
   }
 
   void say_waiting() const {
@@ -254,8 +264,10 @@ class Run {
       say(printable(options_.key) + ": the lock " + why + "; the command is ended (SIGTERM, SIGKILL in " +
           for_people(in_ms) + ")");
     }
-    if (in_ms > 0) child_.signal_all(SIGTERM);
-    child_.signal_all(SIGCONT);  // what is stopped cannot end
+    if (in_ms <= 0)
+      return child_.signal_all(SIGKILL);  // which ends also what is stopped, without waking it up
+    child_.signal_all(SIGTERM);
+    child_.signal_all(SIGCONT);
   }
 
   void end_what_runs() {

@@ -11,7 +11,9 @@
 namespace lockctl {
 namespace {
 
-constexpr size_t kHolderColumns = 34;
+constexpr size_t kNumberColumns = 27;  // before the holder
+constexpr size_t kKeyColumns = 20;     // that a key has at least; the holder is cut for them
+constexpr size_t kHolderColumnsMin = 8, kHolderColumnsMax = 34;
 constexpr size_t kBarColumns = 24;
 
 std::string padded(const std::string &text, size_t columns) {
@@ -47,13 +49,18 @@ const char *name_of(Sort sort) {
   return sort == Sort::waiting ? "waiting" : sort == Sort::held ? "held" : "key";
 }
 
-std::string line_of(const Entry &entry, int64_t at_us) {
+size_t holder_columns(size_t columns) {
+  const size_t others = kNumberColumns + 2 + kKeyColumns;
+  return std::clamp(columns > others ? columns - others : 0, kHolderColumnsMin, kHolderColumnsMax);
+}
+
+std::string line_of(const Entry &entry, int64_t at_us, size_t columns) {
   const KeyState &state = entry.second;
   const int64_t held_ms = state.since_us > 0 ? std::max<int64_t>(0, (at_us - state.since_us) / 1000) : -1;
   const std::string left = state.remaining_ms < 0 ? "none" : for_people(state.remaining_ms);
   return padded(with_commas(state.waiters), 9) + padded(state.is_held ? for_people(held_ms) : "-", 9) +
-         padded(state.is_held ? left : "-", 9) + padded(state.is_held ? state.holder : "-", kHolderColumns) +
-         "  " + printable(entry.first);
+         padded(state.is_held ? left : "-", 9) +
+         padded(state.is_held ? state.holder : "-", holder_columns(columns)) + "  " + printable(entry.first);
 }
 
 std::string wait_line(const View &view, size_t bucket) {
@@ -119,11 +126,11 @@ std::vector<std::string> lines_of(const View &view, Sort sort, size_t first, siz
                                        : "NO ANSWER, this is old: " + printable(view.trouble));
   for (size_t n = 0; n < view.waits.size(); n++) lines.push_back(wait_line(view, n));
   lines.push_back(padded("WAITING", 9) + padded("HELD", 9) + padded("LEFT", 9) +
-                  padded("HOLDER", kHolderColumns) + "  KEY");
+                  padded("HOLDER", holder_columns(columns)) + "  KEY");
   const auto entries = sorted(view.keys, sort);
   const size_t room = rows > lines.size() + 1 ? rows - lines.size() - 1 : 0;
   for (size_t n = first; n < std::min(entries.size(), first + room); n++) {
-    lines.push_back(clipped(line_of(*entries[n], view.at_us), columns));
+    lines.push_back(clipped(line_of(*entries[n], view.at_us, columns), columns));
   }
   while (lines.size() + 1 < rows) lines.push_back("");
   lines.push_back("q quit   s sort (by " + std::string(name_of(sort)) + ")   up, down: scroll");

@@ -17,6 +17,7 @@ namespace lockctl {
 namespace {
 
 constexpr int64_t kRetryMs = 200;
+constexpr int64_t kLookAgainMs = 1000;  // a wait goes on in silence while the server is away; a look notices
 
 class Watch {
  public:
@@ -51,10 +52,8 @@ class Watch {
     return std::max<int64_t>(0, end_ms_ - gone);
   }
 
-  void pause(int64_t ms) const {
-    const int64_t rest = rest_ms();
-    poll(nullptr, 0, static_cast<int>(rest < 0 ? ms : std::min(ms, rest)));
-  }
+  int64_t upto_rest(int64_t ms) const { return rest_ms() < 0 ? ms : std::min(ms, rest_ms()); }
+  void pause(int64_t ms) const { poll(nullptr, 0, static_cast<int>(upto_rest(ms))); }
 
   void note_answer() {
     if (!is_reachable_) print("answers", "", "the server answers again");
@@ -70,7 +69,8 @@ class Watch {
     last_ = now;
     const auto wait = now.is_held ? liblock_wait_released : liblock_wait_held;
     liblock_result result = LIBLOCK_RESULT_INIT;
-    const liblock_status status = wait(context_.get(), key.data(), key.size(), rest_ms(), &result);
+    const liblock_status status =
+        wait(context_.get(), key.data(), key.size(), upto_rest(kLookAgainMs), &result);
     if (status != LIBLOCK_TIMEOUT) expect(status, result, LIBLOCK_NOT_HELD);
   }
 

@@ -48,7 +48,10 @@ def main():
         found = {path.name: path for path in root.rglob("*") if not path.is_dir()}
         wanted = ["liblock.h", "version.h", "liblock.pc", "liblock.so", f"liblock.so.{abi}"]
         tap.rule("headers_object_and_pkg_config_file_are_there", [one for one in wanted if one not in found])
-        strangers = [name for name in found if not name.startswith(("liblock", "version.h"))]
+        # Beside the library what belongs to lockctl, where it is built: program, manual, completions.
+        tool = {"lockctl", "lockctl.1", "lockctl.bash", "_lockctl", "lockctl.fish"} & found.keys()
+        tap.rule("of_lockctl_all_is_installed_or_nothing", [] if len(tool) in (0, 5) else sorted(tool))
+        strangers = [name for name in found if not name.startswith(("liblock", "version.h")) and name not in tool]
         tap.rule("nothing_else_is_installed", strangers)
         if tap.failed:
             tap.finish()

@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: MIT
 """lockctl as a person and a script use it: run to its end, run beside others, and in a terminal whose screen can be
 read. Nothing is assumed about time but what is promised: tests wait for what must come."""
-import codecs
 import contextlib
-import fcntl
 import json
 import os
 import pathlib
-import pty
-import signal
-import struct
+import select
 import subprocess
 import sys
 import tempfile
-import termios
-import threading
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 import harness  # noqa: E402
@@ -66,6 +59,17 @@ class Running:
     def is_running(self):
         return self.process.poll() is None
 
+    def line(self):
+        """The next line that it prints, which must come."""
+        text = b""
+        while not text.endswith(b"\n"):
+            if not select.select([self.process.stdout], [], [], 20 * SLOW)[0]:
+                raise AssertionError(f"{self.words} says no more; the last was {text!r}")
+            byte = os.read(self.process.stdout.fileno(), 1)
+            assert byte, f"{self.words} has ended"
+            text += byte
+        return text.decode("utf-8", "replace")
+
     def done(self):
         try:
             out, err = self.process.communicate(timeout=PATIENCE)
@@ -101,8 +105,9 @@ def is_held(server, key):
 @contextlib.contextmanager
 def held(url, key, *options):
     """Somebody holds the key, by running a command that does not end by itself."""
+    where = options if "--prefix" in options else ()
     with Running("run", *options, key, "--", "sleep", "1000", url=url) as running:
-        assert eventually(lambda: lockctl("info", key, url=url, code=None).code == 0, 20), running.process.poll()
+        assert eventually(lambda: lockctl("info", *where, key, url=url, code=None).code == 0, 20), running.process.poll()
         yield running
 
 
@@ -156,77 +161,74 @@ class Folder:
 
 
 class Terminal:
-    """A program in a terminal of so many columns and rows; what stands on its screen is kept by pyte."""
+    """A program in a terminal of so many columns and rows, by tmux: what it shows is what a person would see."""
 
     def __init__(self, *words, url=None, columns=100, rows=30, env=None):
-        import pyte  # only those who look at a screen need it
-        self.screen = pyte.Screen(columns, rows)
-        self.stream = pyte.Stream(self.screen)
-        self.raw = ""
-        self.lock = threading.Lock()
-        self.pid, self.descriptor = pty.fork()
-        if self.pid == 0:
-            try:
-                die_with_parent()
-                os.execvpe(words[0], words, environment(url, **(env or {})))
-            finally:
-                os._exit(127)
-        self.resize(columns, rows)
-        threading.Thread(target=self.read, daemon=True).start()
+        self.folder = Folder()
+        self.socket = self.folder.file("tmux")
+        self.server = subprocess.Popen(["tmux", "-S", self.socket, "-f", "/dev/null", "-D"], stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                       env=environment(url, SHELL="/bin/sh", **(env or {})), preexec_fn=die_with_parent)
+        assert eventually(lambda: self.tmux("start-server", check=False).returncode == 0, 20), "tmux does not start"
+        # The program is there until its exit code has been read.
+        self.tmux("new-session", "-d", "-x", str(columns), "-y", str(rows), "--", *words, ";", "set-option",
+                  "remain-on-exit", "on", ";", "set-option", "status", "off")
 
-    def read(self):
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        with contextlib.suppress(OSError):
-            while True:
-                raw = os.read(self.descriptor, 65536)
-                if not raw:
-                    return
-                with self.lock:
-                    text = decoder.decode(raw)
-                    self.raw += text
-                    self.stream.feed(text)
+    def tmux(self, *words, check=True):
+        # -N: a client that comes too early must not start a server of its own, with another environment.
+        done = subprocess.run(["tmux", "-N", "-S", self.socket, *words], capture_output=True, check=False,
+                              env=environment(), timeout=PATIENCE)
+        if check and done.returncode != 0:
+            raise AssertionError(f"tmux {words}: {done.stderr!r}")
+        return done
 
     def resize(self, columns, rows):
-        fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        with self.lock:
-            self.screen.resize(rows, columns)
+        self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
 
-    def press(self, text):
-        os.write(self.descriptor, text.encode())
+    def type(self, text):
+        self.tmux("send-keys", "-l", "--", text)
+        self.press("Enter")
 
-    @property
-    def lines(self):
-        with self.lock:
-            return [line.rstrip() for line in self.screen.display]
+    def press(self, *keys):
+        """Keys by tmux' names: q, Enter, Up, C-c."""
+        self.tmux("send-keys", *keys)
 
     @property
     def text(self):
-        return "\n".join(self.lines)
+        return self.tmux("capture-pane", "-p").stdout.decode("utf-8", "replace")
+
+    @property
+    def coloured_text(self):
+        return self.tmux("capture-pane", "-p", "-e").stdout.decode("utf-8", "replace")
+
+    @property
+    def lines(self):
+        return [line.rstrip() for line in self.text.split("\n")[:-1]]
 
     def shows(self, text, seconds=20):
         if not eventually(lambda: text in self.text, seconds):
             raise AssertionError(f"{text!r} is not on the screen:\n{self.text}")
-        return True
+
+    def shows_not(self, text, seconds=20):
+        if not eventually(lambda: text not in self.text, seconds):
+            raise AssertionError(f"{text!r} is still on the screen:\n{self.text}")
 
     def end(self):
-        """Its exit code; negative for a signal."""
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
-            pid, how = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.pid = 0
-                return os.waitstatus_to_exitcode(how)
-            time.sleep(0.01)
-        raise AssertionError(f"has not ended; the screen:\n{self.text}")
+        """Its exit code, when it has ended."""
+        def is_dead():
+            return self.tmux("display-message", "-p", "#{pane_dead}").stdout == b"1\n"
+        if not eventually(is_dead, PATIENCE):
+            raise AssertionError(f"has not ended; the screen:\n{self.text}")
+        return int(self.tmux("display-message", "-p", "#{pane_dead_status}").stdout or -1)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-        os.close(self.descriptor)
+        self.tmux("kill-server", check=False)
+        self.server.kill()
+        self.server.wait()
+        self.folder.keeper.cleanup()
 
 
 def main():
