@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The command that runs under the lock. It is forked first of all, while this process has one thread, and waits on a pipe
-// for its environment: fork and exec then owe nothing to what the library's threads do. Its process group is its own, so
-// that all of it gets a signal, and it has the terminal while it is in the foreground. It is killed with lockctl; what
-// leaves its group (daemons) stays below lockctl all the same, who is made their reaper.
+// The command that runs under the lock. It is forked first of all, while this process has one thread, and waits on a
+// pipe for its environment: fork and exec then owe nothing to what the library's threads do. Its process group is its
+// own, so that all of it gets a signal, and it has the terminal while it is in the foreground. It is killed with
+// lockctl; what leaves its group (daemons) stays below lockctl all the same, who is made their reaper.
 #pragma once
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The library's objects, freed when they go out of scope, and its failures as exceptions. Declared in the order in which
-// they depend on each other, they end in the other one: infos and queues before owners, owners before their context.
+// The library's objects, freed when they go out of scope, and its failures as exceptions. Declared in the order in
+// which they depend on each other, they end in the other one: infos and queues before owners, owners before contexts.
 #pragma once
 
 #include <liblock/liblock.h>

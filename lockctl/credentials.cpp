@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Credentials. A password in a url ends at the '@' before the host; a quorum's url has several. In a url that is printed
-// or wiped everything between the ':' of the user and that '@' becomes one '*' each, so that lengths stay as they are.
+// Credentials. A password in a url ends at the '@' before the host; a quorum's url has several. In a url that is
+// printed or wiped everything between the ':' behind the user and that '@' becomes one '*' each, so that lengths stay.
 #include "credentials.hpp"
 
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The exit codes of lockctl, the one table of them: scripts and the manual count on these numbers. Those of the system's
+// The exit codes of lockctl, the one table of them: scripts and the manual count on these numbers. Those of
 // <sysexits.h> are used in its sense, so that they stay clear of the small numbers that commands end with themselves.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `lockctl ping`: does the server, or a quorum's majority, answer, and how quickly.
+// The command `lockctl ping`: does the server, or a quorum's majority, answer, and how quickly.
 #include <poll.h>
 
 #include <chrono>
@@ -16,28 +16,34 @@ namespace {
 
 constexpr int kBetweenMs = 1000;
 
+void print_answer(liblock_context *context, const Settings &settings, int64_t took_us) {
+  liblock_quorum_state state;
+  liblock_quorum_state_init(&state, sizeof state);
+  const bool has_nodes = liblock_quorum_status(context, &state, nullptr, nullptr, nullptr) == LIBLOCK_OK;
+  const std::string url = without_password(settings.url);
+  if (settings.json) {
+    Record record;
+    record.set("url", url).set("round_trip_us", took_us);
+    if (has_nodes) record.set("voting", uint64_t{state.voting}).set("nodes", uint64_t{state.nodes});
+    std::puts(to_json(record).c_str());
+    return;
+  }
+  std::printf("%s answers: %s us", printable(url).c_str(),
+              with_commas(static_cast<uint64_t>(took_us)).c_str());
+  if (has_nodes) std::printf(", %u of %u nodes vote", state.voting, state.nodes);
+  std::puts("");
+}
+
 int ping_once(liblock_context *context, const Settings &settings, bool is_last) {
   liblock_result result = LIBLOCK_RESULT_INIT;
   const auto began = std::chrono::steady_clock::now();
   const liblock_status status = liblock_ping(context, &result);
   const auto took = std::chrono::steady_clock::now() - began;
-  const int64_t took_us = std::chrono::duration_cast<std::chrono::microseconds>(took).count();
-  const std::string url = without_password(settings.url);
-  if (status != LIBLOCK_OK) {
+  if (status == LIBLOCK_OK) {
+    print_answer(context, settings, std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+  } else {
     if (is_last) expect(status, result);
     say(message_of(status, result));
-  } else if (settings.json) {
-    std::puts(to_json(Record()
-                          .set("url", url)
-                          .set("round_trip_us", took_us)
-                          .set("votes", uint64_t{result.votes})
-                          .set("nodes", uint64_t{result.nodes}))
-                  .c_str());
-  } else {
-    const std::string nodes =
-        std::to_string(result.votes) + " of " + std::to_string(result.nodes) + " nodes, ";
-    std::printf("%s answers: %s%s us\n", printable(url).c_str(), is_quorum(settings) ? nodes.c_str() : "",
-                with_commas(static_cast<uint64_t>(took_us)).c_str());
   }
   std::fflush(stdout);
   return exit_code_of(status);

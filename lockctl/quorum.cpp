@@ -110,7 +110,7 @@ Seen look_until(liblock_context *context, Settled settled) {
   return seen;
 }
 
-int show(Seen seen, bool json) {
+void show(Seen seen, bool json) {
   const bool can_grant = seen.can_grant();
   if (json) {
     const liblock_quorum_state &state = seen.state;
@@ -128,7 +128,6 @@ int show(Seen seen, bool json) {
   } else {
     print(seen.state, seen.nodes, seen.message);
   }
-  return can_grant ? kDone : kUnavailable;
 }
 
 std::vector<const char *> pointers(const std::vector<std::string> &texts) {
@@ -149,12 +148,17 @@ int quorum_init(const Arguments &arguments) {
   liblock_result result = LIBLOCK_RESULT_INIT;
   expect(liblock_quorum_init(context.get(), arguments.quorum.force ? LIBLOCK_QUORUM_INIT_FORCE : 0, &result),
          result);
-  return show(look_until(context.get(), [](const Seen &seen) { return seen.can_grant(); }),
-              arguments.settings.json);
+  const auto all_vote = [](const Seen &seen) { return seen.state.voting == seen.state.nodes; };
+  show(look_until(context.get(), all_vote), arguments.settings.json);
+  return kDone;
 }
 
 int quorum_status(const Arguments &arguments) {
-  return show(look(open_quorum(arguments.settings).get()), arguments.settings.json);
+  const Context context = open_quorum(arguments.settings);
+  Seen seen = look(context.get());
+  const int code = seen.can_grant() ? kDone : kUnavailable;
+  show(std::move(seen), arguments.settings.json);
+  return code;
 }
 
 int quorum_set_nodes(const Arguments &arguments) {
@@ -172,9 +176,11 @@ int quorum_set_nodes(const Arguments &arguments) {
   expect(liblock_quorum_set_nodes(context.get(), nodes.data(), nodes.size(), observers.data(),
                                   observers.size(), arguments.settings.votes, &result),
          result);
-  const size_t wanted = nodes.size() + observers.size();
-  return show(look_until(context.get(), [&](const Seen &seen) { return seen.nodes.size() == wanted; }),
-              settings.json);
+  const auto all_vote = [&](const Seen &seen) {
+    return seen.state.nodes == nodes.size() && seen.state.voting == seen.state.nodes;
+  };
+  show(look_until(context.get(), all_vote), settings.json);
+  return kDone;
 }
 
 }  // namespace lockctl

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The whole terminal, borrowed: its other screen, without echo, until the object goes. Every way out of the program that
-// can be caught gives it back; drawing replaces what stands there line by line, so that nothing flickers.
+// The whole terminal, borrowed: its other screen, without echo, until the object goes. Every way out of the program
+// that can be caught gives it back; drawing replaces what stands there line by line, so that nothing flickers.
 #pragma once
 
 #include <termios.h>

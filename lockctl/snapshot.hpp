@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All keys as they are at one moment (each as it was when it was listed), and what has changed between two such moments.
+// All keys as they are at one moment (each as it was when it was listed), and what changes from one to the next.
 // A key that went through several hands in between shows as one change: what is told is true, and not everything.
 #pragma once
 

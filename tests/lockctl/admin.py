@@ -60,8 +60,8 @@ def a_release_with_its_queue_sends_all_away():
 
 @test
 def clear_takes_all_of_the_prefix_and_nothing_else():
-    with Server() as server, held(server.url, "a") as a, held(server.url, "b") as b, waiting(server.url, "b") as waiter, \
-            held(server.url, "c", "--prefix", "other:") as other:
+    with Server() as server, held(server.url, "a") as a, held(server.url, "b") as b, \
+            waiting(server.url, "b") as waiter, held(server.url, "c", "--prefix", "other:") as other:
         shown = lockctl("clear", "--yes", "--json", url=server.url).json
         same((shown["locks"], shown["waiters"]), (2, 1))
         same([one.done().code for one in (a, b, waiter)], [79, 79, 75])

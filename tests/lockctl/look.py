@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""lockctl ls, info, queue, watch, ping and bench: what they show, and how they end when there is nothing to show. Usage:
-look.py LOCKCTL [PART OF A NAME]. TAP."""
+"""lockctl ls, info, queue, watch, ping and bench: what they show, and how they end when there is nothing to show.
+Usage: look.py LOCKCTL [PART OF A NAME]. TAP."""
 import json
 import os
 import signal

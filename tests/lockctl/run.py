@@ -6,8 +6,8 @@ import os
 import signal
 import time
 
-from tool import (PATIENCE, SLOW, Folder, Running, Server, environment, eventually, held, is_alive, is_held, lockctl, main,
-                  queue_of, same, test, waiting)
+from tool import (PATIENCE, SLOW, Folder, Running, Server, environment, eventually, held, is_alive, is_held, lockctl,
+                  main, queue_of, same, test, waiting)
 
 # Writes the time again and again; a SIGTERM does not impress it.
 STUBBORN = """trap '' TERM
@@ -139,8 +139,8 @@ def input_and_output_are_the_commands():
 @test
 def the_command_has_no_signal_blocked_and_no_descriptor_of_lockctl():
     with Server() as server:
-        done = lockctl("run", "k", "--", "sh", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status; ls /proc/self/fd | wc -l",
-                       url=server.url)
+        script = "grep -E 'SigBlk|SigIgn' /proc/self/status; ls /proc/self/fd | wc -l"
+        done = lockctl("run", "k", "--", "sh", "-c", script, url=server.url)
         plain = [line.split()[-1] for line in done.out.splitlines()]
         same((plain[0], plain[2]), ("0" * 16, "4"))  # three, and the one that ls reads the folder by
 

@@ -7,6 +7,10 @@ import signal
 from tool import Folder, Server, Terminal, eventually, held, is_alive, is_held, lockctl, main, same, test, waiting
 
 
+def bash(server):
+    return Terminal("bash", "--norc", "--noprofile", "-i", url=server.url, env={"PS1": "ready> "})
+
+
 @test
 def top_shows_holders_queues_waits_and_rates_as_they_change():
     with Server() as server, held(server.url, "orders/7") as holder, \
@@ -41,8 +45,8 @@ def top_counts_what_is_granted():
 
 @test
 def top_sorts_scrolls_and_follows_the_size_of_the_terminal():
-    with Server() as server, held(server.url, "b"), held(server.url, "a"), held(server.url, "c"), waiting(server.url, "c"), \
-            Terminal("lockctl", "top", "--interval", "50ms", url=server.url, rows=24) as top:
+    with Server() as server, held(server.url, "b"), held(server.url, "a"), held(server.url, "c"), \
+            waiting(server.url, "c"), Terminal("lockctl", "top", "--interval", "50ms", url=server.url, rows=24) as top:
         def keys():
             return [line.split()[-1] for line in top.lines[10:13] if line]
 
@@ -82,7 +86,7 @@ def top_keeps_what_it_has_seen_while_the_server_is_away():
 
 @test
 def top_gives_the_terminal_back_when_it_ends_or_is_stopped():
-    with Server() as server, Terminal("bash", "--norc", "--noprofile", "-i", url=server.url, env={"PS1": "ready> "}) as shell:
+    with Server() as server, bash(server) as shell:
         shell.shows("ready>")
         shell.type("lockctl top")
         shell.shows("lockctl top  redis")
@@ -108,7 +112,7 @@ def a_key_cannot_paint_on_the_screen_of_top():
 
 @test
 def the_command_has_the_terminal_and_control_c_ends_it():
-    with Server() as server, Terminal("bash", "--norc", "--noprofile", "-i", url=server.url, env={"PS1": "ready> "}) as shell:
+    with Server() as server, bash(server) as shell:
         shell.shows("ready>")
         shell.type("lockctl run k -- sh -c 'read x; echo got-$x; sleep 1000'; echo code-$?")
         assert eventually(lambda: is_held(server, "k"), 20)
@@ -121,8 +125,7 @@ def the_command_has_the_terminal_and_control_c_ends_it():
 
 @test
 def stopped_from_the_terminal_both_stop_and_go_on_together():
-    with Server() as server, Folder() as folder, \
-            Terminal("bash", "--norc", "--noprofile", "-i", url=server.url, env={"PS1": "ready> "}) as shell:
+    with Server() as server, Folder() as folder, bash(server) as shell:
         shell.shows("ready>")
         shell.type(f"lockctl run --ttl 60s k -- sh -c 'echo $$ >{folder.file('pid')}; read x; echo got-$x'")
         pid = folder.number("pid")
@@ -137,8 +140,7 @@ def stopped_from_the_terminal_both_stop_and_go_on_together():
 
 @test
 def a_command_that_was_stopped_for_longer_than_its_lease_is_ended_without_running_again():
-    with Server() as server, Folder() as folder, \
-            Terminal("bash", "--norc", "--noprofile", "-i", url=server.url, env={"PS1": "ready> "}) as shell:
+    with Server() as server, Folder() as folder, bash(server) as shell:
         shell.shows("ready>")
         script = f"trap 'echo ran >{folder.file('out')}' CONT; echo $$ >{folder.file('pid')}; while :; do read x; done"
         shell.type(f"lockctl run --ttl 500ms --grace 0 k -- sh -c \"{script.replace('$', chr(92) + '$')}\"")

@@ -107,7 +107,8 @@ def held(url, key, *options):
     """Somebody holds the key, by running a command that does not end by itself."""
     where = options if "--prefix" in options else ()
     with Running("run", *options, key, "--", "sleep", "1000", url=url) as running:
-        assert eventually(lambda: lockctl("info", *where, key, url=url, code=None).code == 0, 20), running.process.poll()
+        is_there = lambda: lockctl("info", *where, key, url=url, code=None).code == 0  # noqa: E731
+        assert eventually(is_there, 20), running.process.poll()
         yield running
 
 
@@ -168,7 +169,8 @@ class Terminal:
         self.socket = self.folder.file("tmux")
         self.server = subprocess.Popen(["tmux", "-S", self.socket, "-f", "/dev/null", "-D"], stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                       env=environment(url, SHELL="/bin/sh", **(env or {})), preexec_fn=die_with_parent)
+                                       env=environment(url, SHELL="/bin/sh", **(env or {})),
+                                       preexec_fn=die_with_parent)
         assert eventually(lambda: self.tmux("start-server", check=False).returncode == 0, 20), "tmux does not start"
         # The program is there until its exit code has been read.
         self.tmux("new-session", "-d", "-x", str(columns), "-y", str(rows), "--", *words, ";", "set-option",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# lockctl as shells, scripts and people use it: beside real servers that are killed, in a real terminal, with its manual,
-# completions and documents. One program at a time where it waits for leases; in quick what a command line alone shows.
+# lockctl as shells, scripts and people use it: beside real servers that are killed, in a real terminal, with its
+# manual, completions and documents. In quick what a command line alone shows.
 suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl redis cmocka jansson cli11 json mandoc col zsh
   fish tmux"
 
