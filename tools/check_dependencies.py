@@ -17,7 +17,8 @@ RANK = {"base": 0, "runtime": 1, "lease": 2, "engine": 3, "local": 4, "remote": 
         "context": 7}
 SERVERS = {"remote", "redis", "quorum"}
 PUBLIC = re.compile(r"^liblock/(liblock|version)\.h$")  # the core is not written on the wrapper, liblock.hpp
-OUTSIDE = ("tests/api/", "tests/cpp/", "tests/abi/", "tests/conformance/", "tests/support/", "examples/", "bench/")
+OUTSIDE = ("tests/api/", "tests/cpp/", "tests/abi/", "tests/conformance/", "tests/support/", "examples/", "bench/",
+           "lockctl/")
 # libuv stays behind the runtime, and behind what speaks to servers; the public header never shows it.
 UV_FOLDERS = {"runtime", "redis", "quorum"}
 # So does OpenSSL behind what speaks to one server; a quorum is made of those.

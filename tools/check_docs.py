@@ -28,7 +28,8 @@ PROMISED = re.compile(r"planned|later|not yet|reserved|issue", re.IGNORECASE)
 OTHER_NAMES = {"LIBLOCK_REQUIRE_ALL", "LIBLOCK_LIBRARY", "LIBLOCK_LIB_DIR", "LIBLOCK_INCLUDE_DIR", "LIBLOCK_TEST_URL",
                "LIBLOCK_TEST_REDIS", "LIBLOCK_TEST_QUORUM", "LIBLOCK_TEST_ROUNDS", "LIBLOCK_MUTANT_LUA",
                "LIBLOCK_TEST_SIZE", "LIBLOCK_TEST_SEED", "LIBLOCK_STRESS", "LIBLOCK_EXHAUSTIVE_DEPTH", "LIBLOCK_SEED",
-               "LIBLOCK_COUNTS", "LIBLOCK_BUILD", "LIBLOCK_ASSERT", "liblock_dep"}
+               "LIBLOCK_COUNTS", "LIBLOCK_BUILD", "LIBLOCK_ASSERT", "liblock_dep",
+               "LIBLOCK_URL", "LIBLOCK_PASSWORD", "LIBLOCK_KEY", "LIBLOCK_TOKEN", "LIBLOCK_DEADLINE_MS"}
 C_LIKE = ("c", "cpp", "c++")
 FOLDERS = ("core", "tests", "bindings")  # whose folders open with a README each
 PRELUDE = """#include <errno.h>

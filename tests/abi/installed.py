@@ -51,8 +51,10 @@ def main():
                   "liblockConfig.cmake", "liblockConfigVersion.cmake"]
         tap.rule("headers_libraries_and_what_build_systems_look_for_are_there",
                  [one for one in wanted if one not in found])
-        ours = ("liblock", "version.h", "lockctl", "_lockctl")
-        strangers = [name for name in found if not name.startswith(ours)]
+        # Beside the library what belongs to lockctl, where it is built: program, manual, completions.
+        tool = {"lockctl", "lockctl.1", "lockctl.bash", "_lockctl", "lockctl.fish"} & found.keys()
+        tap.rule("of_lockctl_all_is_installed_or_nothing", [] if len(tool) in (0, 5) else sorted(tool))
+        strangers = [name for name in found if not name.startswith(("liblock", "version.h")) and name not in tool]
         tap.rule("nothing_else_is_installed", strangers)
         if tap.failed:
             tap.finish()

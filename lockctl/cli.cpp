@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// The command line: every command with its options, in the order of the manual. The one file that knows the argument
+// parser, which takes seconds to compile. What stands behind the first "--" of run is its command, and not looked at.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "arguments.hpp"
+#include "exit_code.hpp"
+#include "text.hpp"
+
+namespace lockctl {
+namespace {
+
+constexpr std::array<const char *, 4> kOrders = {"fifo", "lifo", "priority", "any"};  // by LIBLOCK_ORDER_…
+constexpr std::array<const char *, 3> kColours = {"auto", "always", "never"};         // by WhenColour
+
+// An option that takes a duration; forever, where it may be, stands for -1.
+CLI::Option *duration(CLI::App &app, const std::string &name, int64_t &into, const std::string &help,
+                      bool may_be_forever = false) {
+  const auto read = [&into, name, may_be_forever](const std::string &text) {
+    into = may_be_forever && text == "forever" ? -1 : parse_duration_ms(name, text);
+  };
+  return app.add_option_function<std::string>(name, read, help)->type_name("TIME");
+}
+
+// One that takes one of these words; set is told which.
+template <size_t count, typename Set>
+void choice(CLI::App &app, const std::string &name, const std::array<const char *, count> &words, Set set,
+            const std::string &help) {
+  std::string all;
+  for (const char *word : words) all += (all.empty() ? "" : "|") + std::string(word);
+  const auto read = [name, &words, set, all](const std::string &text) {
+    const auto found = std::find(words.begin(), words.end(), text);
+    if (found == words.end()) throw Failure(kUsage, name + ": '" + printable(text) + "' is none of " + all);
+    set(static_cast<int>(found - words.begin()));
+  };
+  app.add_option_function<std::string>(name, read, help)->type_name(all);
+}
+
+void add_key(CLI::App &app, std::string &key, const std::string &help) {
+  app.add_option("KEY", key, help)->required()->type_name("");
+}
+
+// A variable that a script forgot to set must not widen what is cleared.
+std::string is_something(const std::string &text) { return text.empty() ? "it is empty" : ""; }
+
+void add_settings(CLI::App &app, Settings &settings) {
+  app.add_option("-u,--url", settings.url,
+                 "redis://, rediss://, unix:// or quorum:URL,URL,…; else LIBLOCK_URL")
+      ->type_name("URL");
+  app.add_option("--user", settings.user, "user name, instead of one in the url")->type_name("NAME");
+  app.add_option("--password-file", settings.password_file,
+                 "file with the password in its first line; else LIBLOCK_PASSWORD")
+      ->type_name("FILE");
+  app.add_option("--prefix", settings.prefix, "prefix of the keys on the server; default liblock:")
+      ->type_name("TEXT")
+      ->each([&settings](const std::string &) { settings.has_prefix = true; });
+  app.add_option("--ca-file", settings.ca_file, "authorities to trust over TLS; default the system's")
+      ->type_name("FILE");
+  app.add_option("--cert-file", settings.certificate_file, "certificate to show over TLS")->type_name("FILE");
+  app.add_option("--key-file", settings.key_file, "its private key")->type_name("FILE");
+  app.add_flag("--insecure", settings.insecure, "take any certificate: anybody in between can be the server");
+  duration(app, "--timeout", settings.timeout_ms, "for a connection, and for an answer; default 1s");
+  choice(
+      app, "--color", kColours, [&settings](int n) { settings.colour = static_cast<WhenColour>(n); },
+      "when to colour; auto: on a terminal, unless NO_COLOR is set");
+  app.add_flag("--json", settings.json, "results as JSON, one object per line");
+}
+
+void add_run(CLI::App &root, RunOptions &run) {
+  CLI::App &app = *root.add_subcommand("run", "hold KEY while a command runs: run KEY -- COMMAND…");
+  add_key(app, run.key, "the key to hold");
+  duration(app, "--ttl", run.ttl_ms, "lease, renewed while the command runs; default 30s");
+  duration(app, "-w,--wait", run.wait_ms, "how long to wait for the lock; default forever", true);
+  app.add_flag_callback(
+      "-n,--no-wait", [&run] { run.wait_ms = 0; }, "try once, as --wait 0");
+  choice(
+      app, "--order", kOrders, [&run](int n) { run.order = n; }, "place in the queue; default fifo");
+  app.add_option("--priority", run.priority, "with --order priority: higher goes first")->type_name("NUMBER");
+  duration(app, "--grace", run.grace_ms, "between SIGTERM and SIGKILL when the lock is lost; default 5s");
+  duration(app, "--max-hold", run.max_hold_ms, "stop renewing after that: the command ends by then");
+  app.add_flag("--no-renew", run.no_renew, "do not renew: the command ends with the first lease");
+  app.add_flag("--descendants", run.descendants,
+               "hold until also what the command left in the background has ended");
+  app.add_option("--value", run.value, "text that the lock carries, for those who look at it")
+      ->type_name("TEXT");
+  app.add_flag("-q,--quiet", run.quiet, "say nothing about waiting");
+}
+
+void add_looks(CLI::App &root, Arguments &arguments) {
+  CLI::App &ls = *root.add_subcommand("ls", "list keys that are held or waited for");
+  ls.add_option("PREFIX", arguments.list.key_prefix, "only keys that begin so")->type_name("");
+  auto *locks = ls.add_flag("--locks", arguments.list.locks, "only keys that are held");
+  ls.add_flag("--queues", arguments.list.queues, "only keys that somebody waits for")->excludes(locks);
+  ls.add_flag("--zombies", arguments.list.zombies, "only what belongs to processes that are gone");
+  ls.add_flag("--count", arguments.list.count, "only their numbers");
+  add_key(*root.add_subcommand("info", "who holds KEY, since when, for how long"), arguments.key.key,
+          "the key");
+  add_key(*root.add_subcommand("queue", "who waits for KEY, in the order of service"), arguments.key.key,
+          "the key");
+  CLI::App &watch = *root.add_subcommand("watch", "tell how KEY, or all keys, change hands");
+  watch.add_option("KEY", arguments.watch.key, "one key; default all")->type_name("");
+  duration(watch, "--interval", arguments.watch.interval_ms, "between two looks at all keys; default 1s");
+  duration(watch, "--for", arguments.watch.for_ms, "how long; default until interrupted", true);
+  CLI::App &top = *root.add_subcommand("top", "a live screen of holders, queues, rates and waits");
+  duration(top, "--interval", arguments.top.interval_ms, "between two looks; default 1s");
+  top.add_option("--rounds", arguments.top.rounds, "how many looks; default until q is pressed")
+      ->type_name("NUMBER");
+}
+
+void add_administration(CLI::App &root, Arguments &arguments) {
+  CLI::App &release = *root.add_subcommand("release", "take KEY away from whoever holds it");
+  add_key(release, arguments.release.key, "the key");
+  release.add_flag("--force", arguments.release.force, "must be said: its holder is not asked");
+  release.add_flag("--drop-queue", arguments.release.drop_queue, "send those who wait away as well");
+  release.add_flag("-y,--yes", arguments.release.yes, "do not ask");
+  CLI::App &clear = *root.add_subcommand("clear", "take all locks away, or those of one owner or instance");
+  auto *owner = clear.add_option("--owner", arguments.clear.owner, "only of this owner, as ls shows it");
+  owner->type_name("ID")->check(is_something);
+  clear.add_option("--instance", arguments.clear.instance, "only of this instance: process-random@host")
+      ->type_name("ID")
+      ->check(is_something)
+      ->excludes(owner);
+  clear.add_flag("-y,--yes", arguments.clear.yes, "do not ask");
+  CLI::App &dead = *root.add_subcommand("dead", "show what processes that are gone have left");
+  dead.add_flag("--clear", arguments.dead.clear, "take it away");
+  duration(dead, "--older-than", arguments.dead.dead_ttl_ms,
+           "with --clear: requests that wait longer; default 1d");
+  dead.add_flag("-y,--yes", arguments.dead.yes, "do not ask");
+}
+
+void add_quorum(CLI::App &root, Arguments &arguments) {
+  CLI::App &quorum = *root.add_subcommand("quorum", "the servers of a quorum");
+  quorum.require_subcommand(1);
+  CLI::App &init = *quorum.add_subcommand("init", "make a quorum of the servers of the url, once");
+  duration(init, "--max-ttl", arguments.settings.max_ttl_ms,
+           "longest lease, and silence after restarts; default 60s");
+  init.add_option("--votes", arguments.settings.votes, "nodes that must grant; default a majority")
+      ->type_name("NUMBER");
+  init.add_flag("--force", arguments.quorum.force,
+                "also servers that were part of a quorum; nobody may hold a lock");
+  init.add_flag("-y,--yes", arguments.quorum.yes, "do not ask");
+  quorum.add_subcommand("status", "which nodes vote, and why others do not");
+  CLI::App &set = *quorum.add_subcommand("set-nodes", "give the quorum other nodes while locks are held");
+  set.add_option("SERVER", arguments.quorum.nodes, "the nodes from now on, all of them")
+      ->required()
+      ->type_name("");
+  set.add_option("--observer", arguments.quorum.observers, "a server to read from that never votes")
+      ->type_name("URL")
+      ->expected(1)
+      ->take_all();
+  set.add_option("--votes", arguments.settings.votes, "of the new nodes; default a majority")
+      ->type_name("NUMBER");
+}
+
+void add_others(CLI::App &root, Arguments &arguments) {
+  CLI::App &ping = *root.add_subcommand("ping", "is the server there, and how far away");
+  ping.add_option("--count", arguments.ping.count, "how often; default 1")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(1, 1000000));
+  CLI::App &bench = *root.add_subcommand("bench", "measure what locks cost at this url, on keys of its own");
+  bench.add_option("--threads", arguments.bench.threads, "that lock at once; default 4")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(1, 256));
+  duration(bench, "--for", arguments.bench.duration_ms, "how long each part takes; default 2s");
+  CLI::App &completion = *root.add_subcommand("completion", "print completions for bash, zsh or fish");
+  completion.add_option("SHELL", arguments.completion.shell, "bash, zsh or fish")
+      ->required()
+      ->type_name("")
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+}
+
+void head_commands(CLI::App &app) {
+  for (CLI::App *below : app.get_subcommands([](CLI::App *) { return true; })) {
+    below->group("Commands");
+    head_commands(*below);
+  }
+}
+
+void declare(CLI::App &app, Arguments &arguments) {
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.set_version_flag("--version", std::string("lockctl ") + liblock_version_string());
+  app.get_formatter()->column_width(32);
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.footer("lockctl COMMAND --help tells the options of one command; man lockctl the rest.");
+  add_settings(app, arguments.settings);
+  add_run(app, arguments.run);
+  add_looks(app, arguments);
+  add_administration(app, arguments);
+  add_quorum(app, arguments);
+  add_others(app, arguments);
+  head_commands(app);
+}
+
+CommandSpec spec_of(const std::string &name, const CLI::App &app) {
+  CommandSpec spec{name, app.get_description(), {}};
+  for (const CLI::Option *option : app.get_options()) {
+    if (option->get_positional()) continue;
+    OptionSpec one;
+    for (const auto &word : option->get_lnames()) one.names.push_back("--" + word);
+    for (const auto &word : option->get_snames()) one.names.push_back("-" + word);
+    one.help = option->get_description();
+    one.takes_value = option->get_items_expected_max() > 0;
+    const std::string type = option->get_type_name();
+    one.is_file = type == "FILE";
+    if (type.find('|') != std::string::npos) {
+      std::string spaced = type;
+      std::replace(spaced.begin(), spaced.end(), '|', ' ');
+      std::istringstream words(spaced);
+      one.choices.assign(std::istream_iterator<std::string>(words), {});
+    }
+    spec.options.push_back(one);
+  }
+  return spec;
+}
+
+void describe_below(const std::string &path, const CLI::App &app, std::vector<CommandSpec> &into) {
+  into.push_back(spec_of(path, app));
+  for (const CLI::App *below : app.get_subcommands([](const CLI::App *) { return true; })) {
+    describe_below(path.empty() ? below->get_name() : path + " " + below->get_name(), *below, into);
+  }
+}
+
+}  // namespace
+
+std::vector<CommandSpec> describe() {
+  Arguments arguments;
+  CLI::App app;
+  declare(app, arguments);
+  std::vector<CommandSpec> commands;
+  describe_below("", app, commands);
+  return commands;
+}
+
+void parse(int argc, char **argv, Arguments &arguments) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto mark = std::find(words.begin(), words.end(), "--");
+  arguments.settings.json = std::find(words.begin(), mark, "--json") != mark;  // a mistake is told so as well
+  if (mark != words.end() && std::find(words.begin(), mark, "run") != mark) {
+    arguments.run.command.assign(mark + 1, words.end());
+    words.erase(mark, words.end());
+  }
+  std::reverse(words.begin(), words.end());  // as the parser wants them
+  CLI::App app(
+      "Keyed locks on a Redis or Valkey server, or over a quorum of them, for operators and scripts.",
+      "lockctl");
+  declare(app, arguments);
+  try {
+    app.parse(words);
+  } catch (const CLI::Success &wish) {
+    app.exit(wish);
+    return;
+  } catch (const CLI::ParseError &error) {
+    throw Failure(kUsage, printable(error.what()) + std::string("; see lockctl --help"));
+  }
+  for (const CLI::App *at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    arguments.command += (arguments.command.empty() ? "" : " ") + at->get_name();
+  }
+  if (arguments.command == "run" && arguments.run.command.empty()) {
+    throw Failure(kUsage, "run has no command; say: lockctl run KEY -- COMMAND ARGUMENT…");
+  }
+}
+
+}  // namespace lockctl

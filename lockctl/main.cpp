@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// lockctl, the operator's tool: reads the command line, finds the credentials, performs the command, and turns whatever
+// failed into one line and an exit code. No thread exists before a command opens a context.
+#include <array>
+#include <clocale>
+#include <exception>
+#include <string_view>
+
+#include "commands.hpp"
+#include "credentials.hpp"
+#include "exit_code.hpp"
+#include "record.hpp"
+#include "terminal.hpp"
+
+namespace lockctl {
+namespace {
+
+struct Command {
+  std::string_view name;
+  int (*perform)(const Arguments &);
+  bool needs_server;
+};
+
+constexpr std::array kCommands = {
+    Command{"run", run, true},                            // hold a key while a command runs
+    Command{"ls", ls, true},                              // which keys are held or waited for
+    Command{"info", info, true},                          // who holds a key
+    Command{"queue", queue, true},                        // who waits for it
+    Command{"watch", watch, true},                        // tell of changes as they happen
+    Command{"top", top, true},                            // the same as a screen
+    Command{"release", release, true},                    // take a key away from its holder
+    Command{"clear", clear, true},                        // take many away
+    Command{"dead", dead, true},                          // what processes that are gone have left
+    Command{"quorum init", quorum_init, true},            // make servers a quorum
+    Command{"quorum status", quorum_status, true},        // which of its nodes vote
+    Command{"quorum set-nodes", quorum_set_nodes, true},  // give it other nodes
+    Command{"ping", ping, true},                          // is the server there, and how far away
+    Command{"bench", bench, true},                        // what locks cost here
+    Command{"completion", completion, false},             // for the shell
+};
+
+int perform(Arguments &arguments) {
+  if (arguments.command.empty()) return kDone;
+  decide_colours(arguments.settings.colour);
+  for (const Command &command : kCommands) {
+    if (command.name != arguments.command) continue;
+    if (command.needs_server) find_credentials(arguments.settings);
+    return command.perform(arguments);
+  }
+  throw Failure(kInternal, "no command '" + arguments.command + "'; please report this");
+}
+
+int fail(bool json, int code, liblock_status status, const char *message) {
+  if (!json) {
+    say(message);
+    return code;
+  }
+  show_progress("");
+  const char *name = status != LIBLOCK_OK ? liblock_status_name(status) : code == kUsage ? "USAGE" : "FAILED";
+  const Record record = Record()
+                            .set("error", std::string(name))
+                            .set("message", std::string(message))
+                            .set("exit", int64_t{code});
+  fprintf(stderr, "%s\n", to_json(record).c_str());
+  return code;
+}
+
+int guarded(int argc, char **argv) {
+  Arguments arguments;
+  try {
+    parse(argc, argv, arguments);
+    wipe_passwords(argc, argv);
+    return perform(arguments);
+  } catch (const Failure &failure) {
+    return fail(arguments.settings.json, failure.code, failure.status, failure.what());
+  } catch (const std::exception &error) {
+    return fail(arguments.settings.json, kInternal, LIBLOCK_OK, error.what());
+  }
+}
+
+}  // namespace
+}  // namespace lockctl
+
+int main(int argc, char **argv) {
+  setlocale(LC_CTYPE, "");
+  return lockctl::guarded(argc, argv);
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+// `lockctl run`: holds a key while a command runs. One loop over three descriptors' worth of news (the lock, signals,
+// the clock), in three states: waiting for the lock, the command runs, the command is being ended.
+//
+// The command must not outlive the lock. A lease that is not renewed comes to its end in plain sight, so the command is
+// ended before: SIGTERM a little earlier (the grace time, a quarter of the lease at most), SIGKILL at the end. A lock
+// that was taken away is gone at once: SIGTERM then, SIGKILL after the grace time.
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+
+#include "child.hpp"
+#include "commands.hpp"
+#include "context.hpp"
+#include "exit_code.hpp"
+#include "text.hpp"
+
+namespace lockctl {
+namespace {
+
+constexpr int64_t kSayAfterMs = 500;  // a wait that is shorter is not worth a line
+constexpr int64_t kLookMs = 50;  // between two looks at a lease that may end, or at processes being killed
+constexpr int64_t kQuarter = 4;  // of the lease: what the command has at most to end before it
+
+int64_t now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+int64_t time_of_day_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+std::string base_name(const std::string &path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+class Run {
+ public:
+  explicit Run(const Arguments &arguments)
+      : options_(arguments.run),
+        json_(arguments.settings.json),
+        child_(options_.command, signals_),
+        context_(open_context(arguments.settings)) {
+    liblock_result result = LIBLOCK_RESULT_INIT;
+    const std::string name = "lockctl:" + base_name(options_.command[0]);
+    liblock_owner *owner = nullptr;
+    expect(
+        liblock_owner_open(context_.get(), name.data(), std::min<size_t>(name.size(), 255), &owner, &result),
+        result);
+    owner_.reset(owner);
+    liblock_completions *ends = nullptr;
+    expect(liblock_completions_open(context_.get(), 16, &ends, &result), result);
+    ends_.reset(ends);
+    expect(liblock_completions_fd(ends, &ends_descriptor_), result);
+  }
+
+  int perform() {
+    if (const int signal = acquire(); signal != 0) return kSignal + signal;
+    if (const int error = start(); error != 0) {
+      give_back();
+      throw Failure(error == ENOENT ? kNoCommand : kCannotRun,
+                    printable(options_.command[0]) + " cannot be run: " + strerror(error));
+    }
+    while (!is_over()) {
+      wait_for_news(next_look_ms());
+      take_signals();
+      take_notices();
+      look_at_lease();
+      end_what_runs();
+    }
+    child_.take_terminal_back();
+    return conclude();
+  }
+
+ private:
+  // Returns 0 when the lock is held, the signal that ended the wait, or throws.
+  int acquire() {
+    liblock_acquire_options wanted;
+    liblock_acquire_options_init(&wanted, sizeof wanted);
+    wanted.owner = owner_.get();
+    wanted.completions = ends_.get();
+    wanted.ttl_ms = options_.ttl_ms == LIBLOCK_TTL_AUTO && (options_.no_renew || options_.max_hold_ms >= 0)
+                        ? 30000
+                        : options_.ttl_ms;
+    wanted.renew = wanted.ttl_ms != LIBLOCK_TTL_AUTO && !options_.no_renew ? 1 : 0;
+    wanted.max_hold_ms = options_.max_hold_ms;
+    wanted.wait_ms = options_.wait_ms;
+    wanted.order = options_.order;
+    wanted.priority = options_.priority;
+    wanted.value = options_.value.data();
+    wanted.value_size = options_.value.size();
+    wanted.busy_info = 1;
+    liblock_request request = 0;
+    const auto &key = options_.key;
+    const liblock_status asked =
+        liblock_acquire_async(context_.get(), key.data(), key.size(), &wanted, nullptr, nullptr, &request);
+    if (asked != LIBLOCK_OK) throw Failure(exit_code_of(asked), refusal(asked), asked);
+    return await_grant(request);
+  }
+
+  // The asynchronous call has no result that could say which value was wrong.
+  std::string refusal(liblock_status status) const {
+    return std::string(liblock_status_text(status)) +
+           (status == LIBLOCK_INVALID_ARGUMENT
+                ? ": the key has 1 to 512 bytes, the value 4,096 at most; --ttl is 20ms "
+                  "at least, and no longer than the server's or quorum's longest"
+                : "");
+  }
+
+  int await_grant(liblock_request request) {
+    int ended_by = 0;
+    const int64_t began = now_ms();
+    bool has_said = options_.quiet;
+    for (;;) {
+      wait_for_news(has_said ? -1 : std::max<int64_t>(0, began + kSayAfterMs - now_ms()));
+      for (int signal = signals_.next(); signal != 0; signal = signals_.next()) {
+        if (signal == SIGCHLD) child_.reap();
+        if (signal == SIGTSTP) raise(SIGSTOP);
+        if (signal == SIGCHLD || signal == SIGCONT || signal == SIGTSTP) continue;
+        ended_by = signal;
+        liblock_cancel(context_.get(), request);
+      }
+      if (!has_said && now_ms() - began >= kSayAfterMs) {
+        has_said = true;
+        say_waiting();
+      }
+      liblock_completion end = {};
+      end.struct_size = sizeof end;
+      if (liblock_completions_next(ends_.get(), 0, &end) != LIBLOCK_OK) continue;
+      const Info busy(end.info);
+      if (end.kind != LIBLOCK_KIND_ACQUIRE) continue;
+      if (end.status == LIBLOCK_OK) {
+        lock_ = end.lock;
+        token_ = end.token;
+        if (ended_by != 0) give_back();  // granted while it was canceled
+      } else if (ended_by == 0) {
+        throw Failure(exit_code_of(end.status), why_not(end, busy.get()), end.status);
+      }
+      show_progress("");
+      return ended_by;
+    }
+  }
+
+  std::string why_not(const liblock_completion &end, const liblock_info *busy) const {
+    std::string text = printable(options_.key) + ": " + cause_of(end);
+    if (busy != nullptr && liblock_info_is_held(busy) == 1) {
+      text += "; held by " + (is_foreign(busy) ? "a client of another library" : printable(holder_of(busy)));
+      if (liblock_info_waiter_count(busy) > 0) {
+        text += ", " + with_commas(liblock_info_waiter_count(busy)) + " waiting";
+      }
+    }
+    return text;
+  }
+
+  // The end of an asynchronous call has a text for each status; a call that waits says which server, and what it said.
+  std::string cause_of(const liblock_completion &end) const {
+    const ExitCode code = exit_code_of(end.status);
+    if (code == kUnavailable || code == kRefused) {
+      liblock_result result = LIBLOCK_RESULT_INIT;
+      if (liblock_ping(context_.get(), &result) != LIBLOCK_OK && result.message[0] != '\0')
+        return result.message;
+    }
+    return end.message != nullptr ? end.message : liblock_status_text(end.status);
+  }
+
+  void say_waiting() const {
+    if (json_) return tell("waiting", Record());
+    if (is_terminal(STDERR_FILENO)) show_progress("lockctl: waiting for " + printable(options_.key) + " …");
+  }
+
+  // One line of JSON on standard error; standard output is the command's.
+  void tell(const char *what, Record more) const {
+    Record record;
+    record.set("event", std::string(what)).set("key", options_.key);
+    for (auto &field : more.fields) record.fields.push_back(std::move(field));
+    fprintf(stderr, "%s\n", to_json(record).c_str());
+  }
+
+  int start() {
+    liblock_remaining_ms(context_.get(), lock_, &remaining_ms_);
+    lease_ms_ = remaining_ms_;
+    if (json_) tell("acquired", Record().set("token", token_).set("remaining_ms", remaining_ms_));
+    return child_.start({{"LIBLOCK_KEY", options_.key},
+                         {"LIBLOCK_TOKEN", std::to_string(token_)},
+                         {"LIBLOCK_DEADLINE_MS", std::to_string(time_of_day_ms() + remaining_ms_)}});
+  }
+
+  // While ending what runs, everything that came from the command must go.
+  bool is_over() const {
+    return is_ending() || options_.descendants ? child_.all_have_ended() : child_.has_ended();
+  }
+  bool is_ending() const { return kill_at_ms_ >= 0; }
+
+  int64_t stop_before_ms() const { return std::min(options_.grace_ms, lease_ms_ / kQuarter); }
+
+  int64_t next_look_ms() const {
+    if (is_ending()) return std::clamp<int64_t>(kill_at_ms_ - now_ms(), 0, kLookMs);
+    // A lease of some seconds is looked at a few times while it runs; one that is about to end, all the time.
+    return std::max<int64_t>(kLookMs, (remaining_ms_ - stop_before_ms()) / kQuarter);
+  }
+
+  void wait_for_news(int64_t ms) const {
+    std::array<pollfd, 2> news = {pollfd{ends_descriptor_, POLLIN, 0},
+                                  pollfd{signals_.descriptor(), POLLIN, 0}};
+    poll(news.data(), news.size(), static_cast<int>(std::min<int64_t>(ms, 60000)));
+  }
+
+  void take_signals() {
+    for (int signal = signals_.next(); signal != 0; signal = signals_.next()) {
+      if (signal == SIGCHLD) {
+        child_.reap();
+        if (child_.take_stop() && !is_ending()) stop_with_it();
+      } else if (signal == SIGCONT) {
+        go_on();
+      } else {
+        child_.signal(signal);
+      }
+    }
+  }
+
+  // The shell is to have its prompt again. Nobody renews meanwhile: the lease runs out, unless lockctl goes on in time.
+  void stop_with_it() {
+    child_.take_terminal_back();
+    raise(SIGSTOP);
+  }
+
+  void go_on() {
+    look_at_lease();
+    if (is_ending()) return;  // it wakes up only to be ended
+    child_.give_terminal();
+    child_.signal(SIGCONT);
+  }
+
+  void take_notices() {
+    liblock_completion notice = {};
+    notice.struct_size = sizeof notice;
+    while (liblock_completions_next(ends_.get(), 0, &notice) == LIBLOCK_OK) Info(notice.info).reset();
+  }
+
+  void look_at_lease() {
+    if (is_ending() || is_over()) return;
+    int64_t remaining_ms = 0;
+    if (liblock_remaining_ms(context_.get(), lock_, &remaining_ms) != LIBLOCK_OK) {
+      return end_by("was lost", options_.grace_ms);
+    }
+    if (remaining_ms > remaining_ms_) lease_ms_ = remaining_ms;  // renewed
+    remaining_ms_ = remaining_ms;
+    if (remaining_ms <= stop_before_ms()) end_by("ends and is not renewed", remaining_ms);
+  }
+
+  void end_by(const char *why, int64_t in_ms) {
+    kill_at_ms_ = now_ms() + in_ms;
+    if (json_) {
+      tell("lost", Record().set("why", std::string(why)).set("token", token_));
+    } else {
+      say(printable(options_.key) + ": the lock " + why + "; the command is ended (SIGTERM, SIGKILL in " +
+          for_people(in_ms) + ")");
+    }
+    if (in_ms <= 0)
+      return child_.signal_all(SIGKILL);  // which ends also what is stopped, without waking it up
+    child_.signal_all(SIGTERM);
+    child_.signal_all(SIGCONT);
+  }
+
+  void end_what_runs() {
+    if (is_ending() && now_ms() >= kill_at_ms_) child_.signal_all(SIGKILL);
+    child_.reap();
+  }
+
+  liblock_status give_back() {
+    liblock_result result = LIBLOCK_RESULT_INIT;
+    return liblock_release(context_.get(), lock_, &result);
+  }
+
+  int conclude() {
+    const liblock_status released = give_back();
+    int code = child_.exit_code();
+    if (is_ending()) {
+      code = kLost;
+    } else if (released == LIBLOCK_LOST) {
+      say(printable(options_.key) + ": the command has ended, but the lock had been lost before");
+      code = code == 0 ? static_cast<int>(kLost) : code;
+    } else if (released != LIBLOCK_OK) {
+      say(printable(options_.key) + ": " + liblock_status_text(released) +
+          "; it ends with its lease at the latest");
+    }
+    if (!child_.all_have_ended()) {
+      say("what the command left in the background goes on without the lock; --descendants waits for it");
+    }
+    if (json_) {
+      tell("ended", Record()
+                        .set("exit", int64_t{code})
+                        .set("command_exit", int64_t{child_.exit_code()})
+                        .set("released", std::string(liblock_status_name(released))));
+    }
+    return code;
+  }
+
+  // In the order of what depends on what; the command is forked before the library can have a thread.
+  const RunOptions &options_;
+  const bool json_;
+  Signals signals_;
+  Child child_;
+  Context context_;
+  Owner owner_;
+  Completions ends_;
+  int ends_descriptor_ = -1;
+  liblock_lock lock_ = 0;
+  uint64_t token_ = 0;
+  int64_t remaining_ms_ = 0;
+  int64_t lease_ms_ = 0;     // what was left when it was last granted or renewed
+  int64_t kill_at_ms_ = -1;  // -1 = the command may run
+};
+
+}  // namespace
+
+int run(const Arguments &arguments) { return Run(arguments).perform(); }
+
+}  // namespace lockctl

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""lockctl over a quorum: founded, looked at, changed and locked on by the tool alone. Usage: quorum.py LOCKCTL [PART OF
+A NAME]. TAP."""
+import time
+
+from tool import SLOW, Folder, Running, Server, eventually, held, is_alive, lockctl, main, same, test, waiting
+from quorums import Quorum  # found by what tool has set
+
+MAX_TTL = "2s"
+
+
+def quorum(count=3):
+    """Servers that nobody has made a quorum yet."""
+    return Quorum(count, founded=False)
+
+
+def founded(count=3):
+    servers = quorum(count)
+    lockctl("quorum", "init", "--max-ttl", MAX_TTL, url=servers.url)
+    return servers
+
+
+@test
+def one_server_is_no_quorum():
+    with Server() as server:
+        for words in (["init"], ["status"], ["set-nodes", server.url]):
+            done = lockctl("quorum", *words, url=server.url, code=78)
+            same("--url quorum:" in done.err, True)
+
+
+@test
+def servers_that_nobody_has_made_a_quorum_grant_nothing_and_status_says_why():
+    with quorum() as servers:
+        shown = lockctl("quorum", "status", "--json", url=servers.url, code=69).json
+        same((shown["can_grant"], shown["voting"], len(shown["nodes"])), (False, 0, 3))
+        same({node["state"] for node in shown["nodes"]} <= {"quarantined", "needs_floor", "refused"}, True)
+        text = lockctl("quorum", "status", url=servers.url, code=69).out
+        same(("0 of 3 nodes vote" in text, "no lock can be granted" in text), (True, True))
+        lockctl("run", "-n", "k", "--", "true", url=servers.url, code=69)
+
+
+@test
+def init_makes_a_quorum_once_and_again_only_by_force_and_a_yes():
+    with founded() as servers:
+        shown = lockctl("quorum", "status", "--json", url=servers.url).json
+        same((shown["voting"], shown["votes"], shown["max_ttl_ms"]), (3, 2, 2000))
+        lockctl("run", "k", "--", "true", url=servers.url)
+        lockctl("quorum", "init", "--max-ttl", MAX_TTL, url=servers.url, code=78)
+        same("say --yes" in lockctl("quorum", "init", "--force", url=servers.url, code=64).err, True)
+        lockctl("quorum", "init", "--force", "--yes", "--max-ttl", MAX_TTL, url=servers.url)
+
+
+@test
+def everything_that_looks_and_takes_away_works_over_a_quorum():
+    with founded() as servers, held(servers.url, "k", "--value", "why") as holder, waiting(servers.url, "k") as waiter:
+        shown = lockctl("info", "--json", "k", url=servers.url).json
+        same((shown["value"], shown["instance"].split("-")[0]), ("why", str(holder.process.pid)))
+        same([one["key"] for one in lockctl("ls", "--json", url=servers.url).objects], ["k"])
+        same(lockctl("top", "--json", "--rounds", "1", url=servers.url).json["waiters"], 1)
+        lockctl("dead", url=servers.url)
+        same(lockctl("ping", "--json", url=servers.url).json["voting"], 3)
+        lockctl("release", "--force", "--yes", "k", url=servers.url)
+        same((holder.done().code, waiter.done().code), (79, 0))
+
+
+@test
+def a_minority_may_be_lost_and_with_the_majority_the_command_ends_within_its_lease():
+    with founded() as servers, Folder() as folder:
+        script = f"trap '' TERM; echo $$ >{folder.file('pid')}; while :; do sleep 0.02; done"
+        with Running("run", "k", "--", "sh", "-c", script, url=servers.url) as running:
+            pid = folder.number("pid")
+            servers[0].kill()
+            shown = lockctl("quorum", "status", "--json", url=servers.url).json
+            same((shown["can_grant"], [node["state"] for node in shown["nodes"]][0]), (True, "down"))
+            time.sleep(2.5 * SLOW)  # longer than any lease here
+            same((running.is_running(), is_alive(pid)), (True, True))
+            servers[1].kill()
+            same((running.done().code, is_alive(pid)), (79, False))
+        shown = lockctl("quorum", "status", "--json", url=servers.url, code=69).json
+        same(shown["can_grant"], False)
+        lockctl("run", "-n", "k", "--", "true", url=servers.url, code=69)
+
+
+@test
+def set_nodes_replaces_a_server_while_a_lock_is_held():
+    with founded() as servers, Server() as new, held(servers.url, "k") as holder:
+        nodes = [servers[0].url, servers[1].url, new.url]
+        shown = lockctl("quorum", "set-nodes", "--json", *nodes, url=servers.url).json
+        # The one that the url names and the quorum does not is told as well, with what it is.
+        same({node["address"]: node["state"] for node in shown["nodes"]},
+             {**{url: "up" for url in nodes}, servers[2].url: "refused"})
+        same(holder.is_running(), True)
+        assert eventually(lambda: lockctl("quorum", "status", "--json", url="quorum:" + ",".join(nodes),
+                                          code=None).json["voting"] == 3, 30)
+        same(lockctl("info", "--json", "k", url="quorum:" + ",".join(nodes)).json["held"], True)
+
+
+@test
+def passwords_of_nodes_are_shown_nowhere():
+    secret = "s3cr3t-%21"
+    with Quorum(3, "--requirepass", "s3cr3t-!", founded=False) as servers:
+        url = "quorum:" + ",".join(f"redis://:{secret}@127.0.0.1:{server.port}/0" for server in servers.servers)
+        said = [lockctl("quorum", "init", "--max-ttl", MAX_TTL, url=url)]
+        for words in (["quorum", "status"], ["quorum", "status", "--json"], ["ping"], ["ping", "--json"], ["top"]):
+            said.append(lockctl(*words, url=url))
+        servers[0].kill()
+        servers[1].kill()
+        for words in (["quorum", "status"], ["ping"], ["run", "-n", "k", "--", "x"]):
+            said.append(lockctl(*words, url=url, code=69))
+        for done in said:
+            same("s3cr3t" in done.out + done.err, False)
+
+
+if __name__ == "__main__":
+    main()

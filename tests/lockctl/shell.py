@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a shell sees of lockctl: its command line, the password that nobody sees, completions, the manual, the documents
+with what they say about it. Usage: shell.py LOCKCTL [PART OF A NAME]. TAP."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+from tool import PROGRAM, Folder, Running, Server, environment, eventually, held, lockctl, main, queue_of, same, test
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MANUAL = ROOT / "lockctl/lockctl.1"
+
+
+def said(*command, stdin="", env=None, cwd=None):
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, env=env or environment(), cwd=cwd,
+                          timeout=60, check=False)
+
+
+def commands():
+    """Name and options of each command, as the help has them; '' = those of every command."""
+    found = {}
+    for words in ([], *([name] for name in commands_below()), *(["quorum", name] for name in commands_below("quorum"))):
+        text = lockctl(*words, "--help").out
+        found[" ".join(words)] = set(re.findall(r"(?:^  |,)(--?[a-z-]+)", text, re.MULTILINE))
+    return found
+
+
+def commands_below(*words):
+    block = lockctl(*words, "--help").out.split("Commands:\n")[1].split("\n\n")[0]
+    return [line.split()[0] for line in block.splitlines() if re.match(r"  \w", line)]
+
+
+@test
+def a_command_line_that_is_wrong_is_64_with_cause_and_cure():
+    for words in ([], ["nonsense"], ["ls", "--nonsense"], ["info"], ["run"], ["quorum"], ["quorum", "nonsense"],
+                  ["completion", "tcsh"], ["ls", "--locks", "--queues"], ["clear", "--owner", "a", "--instance", "b"],
+                  ["ping", "--count", "0"], ["bench", "--threads", "0"], ["--color", "pink", "ls"]):
+        done = lockctl(*words, url="local:", code=64)
+        same((done.out, done.err.count("\n"), done.err.startswith("lockctl: ")), ("", 1, True))
+    same(json.loads(lockctl("ls", "--json", "--nonsense", code=64).err)["error"], "USAGE")
+
+
+@test
+def no_server_is_guessed():
+    same("LIBLOCK_URL" in lockctl("ls", code=64).err, True)
+    lockctl("ls", url="redis:/nonsense", code=78)
+
+
+@test
+def options_of_every_command_may_stand_before_it_and_behind_it():
+    with Server() as server, held(server.url, "ls"):
+        for words in (["--url", server.url, "info", "ls"], ["info", "ls", "--url", server.url],
+                      ["info", f"--url={server.url}", "ls"], ["-u", server.url, "info", "--json", "ls"]):
+            same("held" in lockctl(*words).out or "key: ls" in lockctl(*words).out, True)
+
+
+@test
+def a_password_in_the_command_line_is_overwritten_there_and_warned_about():
+    with Server("--requirepass", "s3cret") as server, Folder() as folder:
+        url = server.url.replace("redis://", "redis://:s3cret@")
+        script = f"echo x >{folder.file('out')}; sleep 1000"
+        for words in (["--url", url], [f"--url={url}"], ["-u", url]):
+            with Running(*words, "run", "k", "--", "sh", "-c", script) as running:
+                assert eventually(lambda: folder.text("out"), 20)
+                line = pathlib.Path(f"/proc/{running.process.pid}/cmdline").read_bytes()
+                same((b"s3cret" in line, b":******@" in line), (False, True))
+                running.signal(15)
+                done = running.done()
+                same(("s3cret" in done.err, "LIBLOCK_PASSWORD" in done.err), (False, True))
+            os.unlink(folder.file("out"))
+
+
+@test
+def a_password_comes_from_a_file_or_the_environment_and_is_printed_nowhere():
+    with Server("--requirepass", "s3cret") as server, Folder() as folder:
+        file = pathlib.Path(folder.file("password"))
+        missing = lockctl("ping", "--password-file", str(file), url=server.url, code=64)
+        same("cannot read" in missing.err, True)
+        file.write_text("s3cret\n")
+        file.chmod(0o600)
+        done = lockctl("ping", "--password-file", str(file), url=server.url, env={"LIBLOCK_PASSWORD": "wrong"})
+        same(done.err, "")
+        file.chmod(0o644)
+        same("chmod 600" in lockctl("ping", "--password-file", str(file), url=server.url).err, True)
+        lockctl("ping", url=server.url, env={"LIBLOCK_PASSWORD": "s3cret"})
+        refused = lockctl("ping", url=server.url, env={"LIBLOCK_PASSWORD": "wr0ng"}, code=77)
+        same("wr0ng" in refused.out + refused.err, False)
+        shown = lockctl("ping", "--json", url=server.url.replace("redis://", "redis://:s3cret@"))
+        same((shown.json["url"], "s3cret" in shown.err), (f"redis://:******@127.0.0.1:{server.port}/0", False))
+
+
+@test
+def the_manual_is_well_formed_and_tells_every_command_option_and_exit_code():
+    linted = said("mandoc", "-Tlint", "-W", "warning", str(MANUAL))
+    same((linted.returncode, linted.stdout), (0, ""))
+    rendered = said("sh", "-c", f"mandoc -Tutf8 -O width=300 {MANUAL} | col -b").stdout
+    for name, options in commands().items():
+        assert name in rendered, name
+        for option in options - {"-h"}:
+            assert re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", rendered), (name, option)
+    header = (ROOT / "lockctl/exit_code.hpp").read_text()
+    codes = [int(number) for number in re.findall(r"^  k\w+ = (\d+)", header, re.MULTILINE) if number != "128"]
+    same(len(codes) > 10, True)
+    manual = MANUAL.read_text().split(".Sh EXIT STATUS")[1].split(".Sh")[0]
+    same(sorted(int(number) for number in re.findall(r"^\.It (\d+)", manual, re.MULTILINE)), sorted(codes))
+
+
+@test
+def completions_of_every_shell_are_valid_and_know_every_option():
+    wanted = {option for options in commands().values() for option in options}
+    for shell in ("bash", "zsh", "fish"):
+        text = lockctl("completion", shell).out
+        checked = said(shell, "-n", stdin=text)
+        same((checked.returncode, checked.stderr), (0, ""))
+        for option in wanted:
+            known = f" -l {option[2:]}" if option.startswith("--") else f" -s {option[1:]}"
+            assert (known if shell == "fish" else option) in text, (shell, option)
+
+
+def completed_by_bash(line):
+    script = (f'eval "$({PROGRAM} completion bash)"; COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); '
+              'case $LINE in *" ") COMP_WORDS+=(""); COMP_CWORD=$((COMP_CWORD + 1));; esac; _lockctl; '
+              'printf "%s\\n" "${COMPREPLY[@]}"')
+    return said("bash", "-c", script, env=environment(LINE=line)).stdout.split()
+
+
+@test
+def bash_completes_commands_options_and_their_values():
+    same(completed_by_bash("lockctl r"), ["release", "run"])
+    same(completed_by_bash("lockctl quorum s"), ["set-nodes", "status"])
+    same(completed_by_bash("lockctl --url redis://h run --ord"), ["--order"])
+    same(completed_by_bash("lockctl run --order "), ["fifo", "lifo", "priority", "any"])
+    same({"bash", "fish", "zsh"} <= set(completed_by_bash("lockctl completion ")), True)
+
+
+@test
+def fish_completes_commands_and_options():
+    def completed(line):
+        script = f"{PROGRAM} completion fish | source; complete -C '{line}'"
+        return {row.split("\t")[0] for row in said("fish", "--no-config", "-c", script).stdout.splitlines()}
+    same({"run", "release"} <= completed("lockctl r"), True)
+    same(completed("lockctl run --order "), {"fifo", "lifo", "priority", "any"})
+    same({"init", "status", "set-nodes"} <= completed("lockctl quorum "), True)
+
+
+@test
+def zsh_loads_its_completion():
+    script = f'autoload -U compinit; compinit -u -D; eval "$({PROGRAM} completion zsh)"'
+    # Evaluated outside a completion it complains only that it is outside of one.
+    done = said("zsh", "-f", "-c", script)
+    same("parse error" in done.stderr, False)
+    lines = lockctl("completion", "zsh").out.splitlines()
+    same((lines[0], lines[-1]), ("#compdef lockctl", '_lockctl "$@"'))
+
+
+def snippets(path):
+    """The shell blocks of a document, with the exit code that a line before each says."""
+    text = path.read_text()
+    for match in re.finditer(r"^```sh *(?:exit=(\d+))?\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        yield text.count("\n", 0, match.start()) + 1, int(match.group(1) or 0), match.group(2)
+
+
+def run_snippets(path, least):
+    found = list(snippets(path))
+    assert len(found) >= least, (path, len(found))
+    with Server() as server, Folder() as folder:
+        for line, code, body in found:
+            done = said("bash", "-c", body, env=environment(server.url), cwd=folder.path)
+            if done.returncode != code:
+                raise AssertionError(f"{path.name}:{line}: exit {done.returncode}, not {code}: {done.stderr}")
+
+
+@test
+def what_the_guide_shows_runs_as_it_stands():
+    run_snippets(ROOT / "docs/lockctl.md", 8)
+
+
+@test
+def the_lines_of_the_readme_run():
+    lines = re.findall(r"^    (lockctl .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    same(len(lines) >= 2, True)
+    with Server() as server, held(server.url, "nightly-import"):
+        # What the line says the command is, stands in for it.
+        for line in lines:
+            done = said("bash", "-c", line.split("   ")[0].replace("./import.sh", "true"), env=environment(server.url))
+            same(done.returncode in (0, 75), True)
+        same(queue_of(server.url, "nightly-import"), [])
+
+
+if __name__ == "__main__":
+    main()
