@@ -134,8 +134,8 @@ func endedBy(ctx context.Context, op string, status Status) error {
 	return failure
 }
 
-// call makes an asynchronous call that cannot be canceled and waits for its end. When ctx ends before, the call goes
-// on and is ErrInDoubt.
+// call makes an asynchronous call and waits for its end. When ctx ends before, a wait for others is canceled; any other
+// call goes on and is ErrInDoubt.
 func (c *Context) call(ctx context.Context, op string, submit func(C.bridge_end) C.bridge_answer) (end, error) {
 	if ctx.Err() != nil && !givesBack(op) {
 		return end{}, endedBy(ctx, op, ErrCanceled)
@@ -161,8 +161,12 @@ func (c *Context) call(ctx context.Context, op string, submit func(C.bridge_end)
 		return e, e.err(op)
 	default:
 	}
+	isWait := strings.HasPrefix(op, "wait_")
+	if isWait {
+		C.liblock_cancel(c.handle, answer.request)
+	}
 	go func() { (<-w.done).drop() }()
-	if strings.HasPrefix(op, "wait_") { // nothing was changed by it, whichever way it ends
+	if isWait { // nothing was changed by it, whichever way it ends
 		return end{}, endedBy(ctx, op, ErrCanceled)
 	}
 	return end{}, endedBy(ctx, op, ErrInDoubt)

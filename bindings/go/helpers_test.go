@@ -88,3 +88,13 @@ func waiters(t testing.TB, c *liblock.Context, key string) int {
 func plainTTL(ms int64) liblock.LockOption {
 	return liblock.RawLock(func(o *raw.Acquire) { o.TTLMs = ms })
 }
+
+// waitersOf is how many requests wait in the table.
+func waitersOf(t testing.TB, c *liblock.Context) uint64 {
+	t.Helper()
+	stats, err := c.Stats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stats.Waiters
+}

@@ -23,6 +23,10 @@ func hasTwin(call C.int32_t) bool {
 	return call != C.BRIDGE_INSPECT_QUEUE && call != C.BRIDGE_IS_LOCKED && call != C.BRIDGE_IS_QUEUED
 }
 
+func isWait(call C.int32_t) bool {
+	return call == C.BRIDGE_WAIT_HELD || call == C.BRIDGE_WAIT_HELD_ON || call == C.BRIDGE_WAIT_RELEASED
+}
+
 // keyed makes one of the calls that take a key, a number and the name of a node, on a channel where that can be.
 func (c *Context) keyed(ctx context.Context, op string, call C.int32_t, key string, number int64, node string) keyed {
 	if !c.enter() {
@@ -38,7 +42,7 @@ func (c *Context) keyed(ctx context.Context, op string, call C.int32_t, key stri
 	if err := a.refuse(op); err != nil {
 		return keyed{err: err}
 	}
-	if !c.local && hasTwin(call) && wantedResult(ctx) == nil {
+	if (!c.local || isWait(call)) && hasTwin(call) && wantedResult(ctx) == nil {
 		e, err := c.call(ctx, op, func(end C.bridge_end) C.bridge_answer {
 			return C.bridge_key_async(c.handle, call, keyPtr(key), C.size_t(len(key)), C.int64_t(number), name, end)
 		})

@@ -105,7 +105,7 @@ func (l *Lock) call(ctx context.Context, op string, call C.int32_t, ms int64, fl
 		return closedIn(ctx, op)
 	}
 	defer c.leave()
-	if !c.local && wantedResult(ctx) == nil {
+	if (!c.local || call == C.BRIDGE_WAIT_LOST) && wantedResult(ctx) == nil {
 		_, err := c.call(ctx, op, func(end C.bridge_end) C.bridge_answer {
 			return C.bridge_lock_async(c.handle, call, C.uint64_t(l.handle), C.int64_t(ms), flags, bytesPtr(value),
 				C.size_t(len(value)), end)

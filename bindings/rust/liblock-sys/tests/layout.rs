@@ -45,6 +45,7 @@ fn layouts() -> Vec<String> {
         }
         liblock_completion {
             struct_size, kind, status, request, lock, token, remaining_ms, waited_ms, user_data, message, info,
+            attempts, hold_count, queue_position, queue_length, flags, votes, nodes, replicas,
         }
         liblock_event {
             struct_size, kind, status, lock, token, message, tag, at_us, obtained_at_us, key, keys, key_count,

@@ -154,7 +154,7 @@ pub struct AcquireOptions {
     value: Option<Vec<u8>>,
     metadata: Vec<(Vec<u8>, Vec<u8>)>,
     nodes: Vec<CString>,
-    on_lost: Option<Option<Arc<LossFn>>>,
+    on_lost: Option<Arc<LossFn>>,
     on_queued: Option<Arc<dyn Fn(i64, i64) + Send + Sync>>,
     backoff_fn: Option<Arc<dyn Fn(u32) -> i64 + Send + Sync>>,
     pub(crate) completions: Option<Completions>,
@@ -331,14 +331,7 @@ impl AcquireOptions {
     /// thread. [`Guard::lost`](crate::Guard::lost) tells each.
     #[must_use]
     pub fn on_lost(mut self, on_lost: impl Fn(Loss) + Send + Sync + 'static) -> Self {
-        self.on_lost = Some(Some(Arc::new(on_lost)));
-        self
-    }
-
-    /// Lets [`Guard::lost`](crate::Guard::lost) be told by the library: without it a local context needs a thread.
-    #[must_use]
-    pub fn watch_loss(mut self) -> Self {
-        self.on_lost.get_or_insert(None);
+        self.on_lost = Some(Arc::new(on_lost));
         self
     }
 

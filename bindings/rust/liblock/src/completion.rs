@@ -54,22 +54,6 @@ impl Completion {
         }
     }
 
-    pub(crate) fn made_up(kind: CompletionKind, status: Status) -> Completion {
-        Completion {
-            kind,
-            status,
-            request: None,
-            lock: None,
-            token: 0,
-            remaining_ms: -1,
-            waited_ms: 0,
-            user_data: 0,
-            message: "",
-            info: None,
-            outcome: Outcome::untold(status),
-        }
-    }
-
     pub(crate) fn into_ok(self) -> Result<Completion> {
         if self.status == Status::Ok {
             return Ok(self);

@@ -11,13 +11,11 @@ use std::os::raw::c_void;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
 
 use crate::completion::Completion;
 use crate::context::{Context, Inner};
 use crate::error::{Error, Result};
 use crate::kinds::CompletionKind;
-use crate::loss::LossSlot;
 use crate::registry::{caught, Registration};
 use crate::status::Status;
 use liblock_sys as sys;
@@ -46,9 +44,10 @@ pub(crate) enum Role {
 
 impl Role {
     pub(crate) fn release(context: &Context, lock: u64) -> Role {
-        match context.inner.watched(lock) {
-            Some(_) => Role::Release(Arc::downgrade(&context.inner), lock),
-            None => Role::Plain,
+        if context.inner.is_watched(lock) {
+            Role::Release(Arc::downgrade(&context.inner), lock)
+        } else {
+            Role::Plain
         }
     }
 
@@ -135,10 +134,6 @@ impl Slot {
         }
     }
 
-    fn is_gone(&self) -> bool {
-        matches!(*self.state(), State::Gone)
-    }
-
     /// Answers whether the request was still pending.
     fn abandon(&self) -> bool {
         let former = std::mem::replace(&mut *self.state(), State::Gone);
@@ -162,21 +157,15 @@ unsafe extern "C" fn ended(completion: *const sys::liblock_completion, user_data
 
 enum Stage {
     Refused(Option<Error>),
-    Pending {
-        slot: Arc<Slot>,
-        request: u64,
-        is_acquire: bool,
-    },
-    /// And the number by which the slot knows this future.
-    Loss(Arc<LossSlot>, u64),
+    Pending { slot: Arc<Slot>, request: u64 },
     Over,
 }
 
 /// A call under way: a future that needs no particular runtime, as the library's callback thread wakes it.
 ///
 /// The request was made by the call that returned it, not by the first poll: places in queues are in the order of the
-/// calls. Dropping a pending acquire cancels it; a grant that crosses the cancellation is released. Dropping any other
-/// pending call lets it go on by itself.
+/// calls. Dropping a pending acquire or wait cancels it; a grant that crosses the cancellation is released. Dropping any
+/// other pending call lets it go on by itself.
 #[must_use = "a future does not tell how it ended until it is awaited"]
 pub struct Op<T> {
     stage: Stage,
@@ -225,13 +214,12 @@ impl<T> Op<T> {
         role: Role,
         start: impl FnOnce(sys::liblock_callback, *mut c_void, *mut u64) -> sys::liblock_status,
     ) -> Op<T> {
-        let is_acquire = matches!(role, Role::Acquire(_));
         let slot = Slot::new(role);
         let lent = Arc::into_raw(slot.clone());
         let mut request = 0;
         let status = start(Some(ended), lent as *mut c_void, &mut request);
         let stage = if status == sys::LIBLOCK_OK {
-            Stage::Pending { slot, request, is_acquire }
+            Stage::Pending { slot, request }
         } else {
             // Without a request there is no callback: what was lent comes back.
             drop(unsafe { Arc::from_raw(lent) });
@@ -256,77 +244,6 @@ impl<T> Op<T> {
     pub(crate) fn refused(context: &Context, error: Error) -> Op<T> {
         Op { stage: Stage::Refused(Some(error)), context: context.clone(), finish: None, hooks: Vec::new() }
     }
-
-    /// Ends when the slot of a lock's loss does.
-    pub(crate) fn of_loss(
-        context: &Context,
-        slot: Arc<LossSlot>,
-        finish: impl FnOnce(&Context, Completion) -> Result<T> + Send + 'static,
-    ) -> Op<T> {
-        let number = slot.join();
-        Op {
-            stage: Stage::Loss(slot, number),
-            context: context.clone(),
-            finish: Some(Box::new(finish)),
-            hooks: Vec::new(),
-        }
-    }
-
-    /// A wait that the library has no asynchronous form of in local contexts: a thread waits, a slice of time after
-    /// the other, and ends when the future or the context is gone.
-    pub(crate) fn on_thread(
-        context: &Context,
-        wait_ms: i64,
-        finish: impl FnOnce(&Context, Completion) -> Result<T> + Send + 'static,
-        wait: impl Fn(&Context, i64) -> sys::liblock_status + Send + 'static,
-    ) -> Op<T> {
-        let slot = Slot::new(Role::Plain);
-        let ends = slot.clone();
-        let inner = Arc::downgrade(&context.inner);
-        let work = move || {
-            let status = wait_in_slices(&inner, &ends, wait_ms, wait);
-            caught((), || ends.end(Completion::made_up(CompletionKind::Watch, status)));
-        };
-        match std::thread::Builder::new().name("liblock-wait".to_string()).spawn(work) {
-            Ok(_) => Op {
-                stage: Stage::Pending { slot, request: 0, is_acquire: false },
-                context: context.clone(),
-                finish: Some(Box::new(finish)),
-                hooks: Vec::new(),
-            },
-            Err(_) => Op::refused(context, Error::of(Status::NoMemory)),
-        }
-    }
-}
-
-const SLICE_MS: i64 = 50;
-
-fn wait_in_slices(
-    inner: &Weak<Inner>,
-    slot: &Slot,
-    wait_ms: i64,
-    wait: impl Fn(&Context, i64) -> sys::liblock_status,
-) -> Status {
-    let limit = u64::try_from(wait_ms).ok().map(|ms| Instant::now() + Duration::from_millis(ms));
-    while !slot.is_gone() {
-        let context = match inner.upgrade() {
-            Some(inner) => Context { inner },
-            None => return Status::Closed,
-        };
-        if wait_ms < -1 {
-            return Status::from_raw(wait(&context, wait_ms)); // for the library to refuse
-        }
-        let left = limit.map_or(SLICE_MS, |limit| {
-            let left = limit.saturating_duration_since(Instant::now()).as_millis() as i64;
-            left.min(SLICE_MS)
-        });
-        let status = Status::from_raw(wait(&context, left));
-        let is_over = limit.map_or(false, |limit| Instant::now() >= limit);
-        if status != Status::Timeout || is_over {
-            return status;
-        }
-    }
-    Status::Canceled
 }
 
 impl<T> Future for Op<T> {
@@ -339,10 +256,6 @@ impl<T> Future for Op<T> {
                 None => panic!("a future of liblock was polled after its end"),
             },
             Stage::Pending { slot, .. } => slot.poll(cx.waker()),
-            Stage::Loss(slot, number) => {
-                let polled = slot.poll(*number, cx.waker());
-                polled.map(|status| Completion::made_up(CompletionKind::Lost, status))
-            }
             Stage::Over => panic!("a future of liblock was polled after its end"),
         };
         match polled {
@@ -364,14 +277,12 @@ impl<T> Future for Op<T> {
 impl<T> Drop for Op<T> {
     fn drop(&mut self) {
         match &self.stage {
-            Stage::Pending { slot, request, is_acquire } => {
-                let was_pending = slot.abandon();
-                if was_pending && *is_acquire {
-                    // INVALID_HANDLE says that it has just ended: then its callback finds the slot abandoned.
+            Stage::Pending { slot, request } => {
+                if slot.abandon() {
+                    // What is neither acquire nor wait goes on. INVALID_HANDLE says that it has just ended: then its callback finds the slot abandoned.
                     unsafe { sys::liblock_cancel(self.context.raw(), *request) };
                 }
             }
-            Stage::Loss(slot, number) => caught((), || slot.leave(*number)),
             Stage::Refused(_) | Stage::Over => {}
         }
     }

@@ -206,8 +206,7 @@ impl<'c> Guard<'c> {
     }
 
     /// A future that ends when the lock is no longer held: with [`Status::Lost`], or with [`Status::NotHeld`] where it
-    /// was released. In a local context it needs a waiting thread, unless the lock was acquired with
-    /// [`AcquireOptions::watch_loss`](crate::AcquireOptions::watch_loss) or `on_lost`.
+    /// was released. Dropping it ends the wait.
     pub fn lost(&self) -> Op<Status> {
         self.context().lost(self.lock)
     }
@@ -243,7 +242,7 @@ impl Inner {
             self.released(lock, status);
             return;
         }
-        let finds_no_room = if self.watched(lock).is_some() {
+        let finds_no_room = if self.is_watched(lock) {
             Context { inner: self.clone() }.release_async(Lock(lock)).found_no_room()
         } else {
             let (queue, user_data) = (std::ptr::null_mut(), std::ptr::null_mut());

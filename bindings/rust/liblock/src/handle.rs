@@ -217,16 +217,8 @@ impl Context {
             Status::Lost | Status::NotHeld => Ok(end.status),
             _ => end.into_ok().map(|end| end.status),
         };
-        if !self.inner.is_local {
-            return Op::start(self, finish, |callback, user_data, request| unsafe {
-                sys::liblock_wait_lost_async(self.raw(), lock.0, -1, null_mut(), callback, user_data, request)
-            });
-        }
-        if let Some(slot) = self.inner.watched(lock.0).filter(|slot| !slot.may_share()) {
-            return Op::of_loss(self, slot, finish);
-        }
-        Op::on_thread(self, -1, finish, move |context, wait_ms| unsafe {
-            sys::liblock_wait_lost(context.raw(), lock.0, wait_ms, null_mut())
+        Op::start(self, finish, |callback, user_data, request| unsafe {
+            sys::liblock_wait_lost_async(self.raw(), lock.0, -1, null_mut(), callback, user_data, request)
         })
     }
 

@@ -146,20 +146,9 @@ impl Context {
         call(|result| unsafe { sys::liblock_wait_held(self.raw(), data(key), key.len(), wait_ms, result) })
     }
 
-    /// A future of [`Context::wait_held`]. In a local context a thread waits.
+    /// A future of [`Context::wait_held`]. Dropping it ends the wait.
     pub fn wait_held_async(&self, key: impl AsRef<[u8]>, wait_ms: i64) -> Op<()> {
         let key = key.as_ref();
-        if self.inner.is_local {
-            let key = key.to_vec();
-            return Op::on_thread(
-                self,
-                wait_ms,
-                |_, end| end.into_unit(),
-                move |context, wait_ms| unsafe {
-                    sys::liblock_wait_held(context.raw(), data(&key), key.len(), wait_ms, null_mut())
-                },
-            );
-        }
         Op::start(
             self,
             |_, end| end.into_unit(),
@@ -179,12 +168,9 @@ impl Context {
         call(|result| unsafe { sys::liblock_wait_released(self.raw(), data(key), key.len(), wait_ms, result) })
     }
 
-    /// A future of [`Context::wait_released`]. In a local context a thread waits.
+    /// A future of [`Context::wait_released`]. Dropping it ends the wait.
     pub fn wait_released_async(&self, key: impl AsRef<[u8]>, wait_ms: i64) -> Op<()> {
         let key = key.as_ref();
-        if self.inner.is_local {
-            return self.wait_released_on_thread(key.to_vec(), wait_ms);
-        }
         Op::start(
             self,
             |_, end| end.into_unit(),
@@ -200,28 +186,6 @@ impl Context {
                     user,
                     request,
                 )
-            },
-        )
-    }
-
-    /// The thread waits in slices, between which the holder may change or go. The token says whom it waits for.
-    fn wait_released_on_thread(&self, key: Vec<u8>, wait_ms: i64) -> Op<()> {
-        let holder = match self.inspect(&key) {
-            Ok(info) => info.token(),
-            Err(error) => return Op::refused(self, error),
-        };
-        Op::on_thread(
-            self,
-            wait_ms,
-            |_, end| end.into_unit(),
-            move |context, wait_ms| match context.inspect(&key) {
-                Ok(info) if info.token() == holder => unsafe {
-                    let (bytes, size) = (data(&key), key.len());
-                    sys::liblock_wait_released(context.raw(), bytes, size, wait_ms, null_mut())
-                },
-                Ok(_) => sys::LIBLOCK_OK,
-                Err(error) if error.status() == Status::NotHeld => sys::LIBLOCK_OK,
-                Err(error) => error.status().raw(),
             },
         )
     }
@@ -242,7 +206,7 @@ impl Context {
         asked(outcome, info).map(|(info, _)| info)
     }
 
-    /// A future of [`Context::wait_held_on`]; contexts with a server only.
+    /// A future of [`Context::wait_held_on`].
     pub fn wait_held_on_async(&self, key: impl AsRef<[u8]>, node: Option<&str>, wait_ms: i64) -> Op<Option<Info>> {
         let key = key.as_ref();
         let node = match node.map(c_text).transpose() {

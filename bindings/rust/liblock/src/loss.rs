@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! Hearing of the loss of a lock: by a closure, by a future, or by both.
+//! Hearing of the loss of a lock by a closure. Futures of it are waits of the library's own.
 //!
-//! Invariants: a slot ends once, as lost, as released or as closed, whichever comes first; its closure is called once.
-//! Each future that waits has one waker in it at most, that of its last poll, and none when it is gone. Wakers are run,
-//! cloned and dropped, and closures called, without its lock.
+//! Invariant: the closure is called once at most, without the slot's lock.
 
-use std::collections::HashMap;
 use std::os::raw::c_void;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Poll, Waker};
 
 use crate::context::Inner;
 use crate::registry::{caught, find, Hook, Registration};
@@ -32,9 +28,6 @@ pub(crate) type LossFn = dyn Fn(Loss) + Send + Sync;
 
 #[derive(Default)]
 struct State {
-    ended: Option<Status>,
-    /// By the number of who waits.
-    wakers: HashMap<u64, Waker>,
     told: bool,
     /// Of a lock whose release answered LOST before the closure was called: it still will be.
     late: Option<Registration>,
@@ -42,27 +35,15 @@ struct State {
 
 /// Where the loss of one lock is noted.
 pub(crate) struct LossSlot {
-    callback: Option<Arc<LossFn>>,
+    callback: Arc<LossFn>,
     /// The lock may share a hold of its owner. The library tells the first of these of the loss of all.
     may_share: AtomicBool,
-    waiting: AtomicU64,
     state: Mutex<State>,
 }
 
 impl LossSlot {
-    pub(crate) fn new(callback: Option<Arc<LossFn>>) -> Arc<LossSlot> {
-        let (may_share, waiting) = (AtomicBool::new(false), AtomicU64::new(0));
-        Arc::new(LossSlot { callback, may_share, waiting, state: Mutex::default() })
-    }
-
-    /// A number for one who waits.
-    pub(crate) fn join(&self) -> u64 {
-        self.waiting.fetch_add(1, Ordering::Relaxed)
-    }
-
-    pub(crate) fn leave(&self, number: u64) {
-        let waker = self.state().wakers.remove(&number);
-        drop(waker);
+    pub(crate) fn new(callback: Arc<LossFn>) -> Arc<LossSlot> {
+        Arc::new(LossSlot { callback, may_share: AtomicBool::new(false), state: Mutex::default() })
     }
 
     pub(crate) fn may_share(&self) -> bool {
@@ -71,26 +52,6 @@ impl LossSlot {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    /// `NotHeld` where it was released.
-    pub(crate) fn poll(&self, number: u64, waker: &Waker) -> Poll<Status> {
-        let state = self.state();
-        match (state.ended, state.wakers.get(&number)) {
-            (Some(status), _) => return Poll::Ready(status),
-            (None, Some(known)) if known.will_wake(waker) => return Poll::Pending,
-            _ => drop(state),
-        }
-        let fresh = waker.clone();
-        let mut state = self.state();
-        if let Some(status) = state.ended {
-            drop(state);
-            return Poll::Ready(status);
-        }
-        let former = state.wakers.insert(number, fresh);
-        drop(state);
-        drop(former);
-        Poll::Pending
     }
 
     fn keep(&self, registration: Registration) {
@@ -106,32 +67,16 @@ impl LossSlot {
         let late = state.late.take();
         drop(state);
         drop(late);
-        if let (Some(callback), true) = (&self.callback, is_first) {
-            callback(loss);
+        if is_first {
+            (self.callback)(loss);
         }
     }
 
     /// Of a loss that the library may not tell to this lock. The closure must not run within the release.
     fn tell_on_thread(self: &Arc<LossSlot>, loss: Loss) {
-        if self.callback.is_none() {
-            return;
-        }
         let slot = self.clone();
         let work = move || caught((), || slot.tell(loss));
         drop(std::thread::Builder::new().name("liblock-lost".to_string()).spawn(work));
-    }
-
-    pub(crate) fn end(&self, status: Status) {
-        let mut state = self.state();
-        if state.ended.is_some() {
-            return;
-        }
-        state.ended = Some(status);
-        let wakers = std::mem::take(&mut state.wakers);
-        drop(state);
-        for waker in wakers.into_values() {
-            caught((), || waker.wake());
-        }
     }
 }
 
@@ -143,7 +88,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    pub(crate) fn new(callback: Option<Arc<LossFn>>) -> Watched {
+    pub(crate) fn new(callback: Arc<LossFn>) -> Watched {
         let slot = LossSlot::new(callback);
         let registration = Registration::new(Hook::Lost(slot.clone()));
         Watched { slot, registration, token: 0 }
@@ -161,12 +106,11 @@ impl Inner {
         drop(former);
     }
 
-    pub(crate) fn watched(&self, lock: u64) -> Option<Arc<LossSlot>> {
+    pub(crate) fn is_watched(&self, lock: u64) -> bool {
         if self.loss_count.load(Ordering::Acquire) == 0 {
-            return None;
+            return false;
         }
-        let losses = self.losses.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        losses.get(&lock).map(|watched| watched.slot.clone())
+        self.losses.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).contains_key(&lock)
     }
 
     /// A closed context tells of no loss: whoever waits for one learns that, and all closures are let go, which may own
@@ -176,9 +120,7 @@ impl Inner {
         let watched = std::mem::take(&mut *losses);
         self.loss_count.store(0, Ordering::Release);
         drop(losses);
-        for watched in watched.into_values() {
-            watched.slot.end(Status::Closed);
-        }
+        drop(watched);
         let mut submitted = self.submitted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let kept = std::mem::take(&mut *submitted);
         drop(submitted);
@@ -220,7 +162,6 @@ impl Inner {
             } else if status == Status::Lost {
                 slot.keep(registration);
             }
-            slot.end(status);
         }
     }
 }
@@ -230,9 +171,7 @@ pub(crate) unsafe extern "C" fn lost(completion: *const sys::liblock_completion,
     let loss = Loss { lock: crate::Lock(told.lock), token: told.token, status: Status::from_raw(told.status) };
     caught((), || {
         if let Some(Hook::Lost(slot)) = find(user_data) {
-            let theirs = slot.clone();
-            caught((), move || theirs.tell(loss));
-            slot.end(Status::Lost);
+            slot.tell(loss);
         }
     });
 }

@@ -32,7 +32,7 @@ fn in_child(check: impl FnOnce()) -> i32 {
 
 fn everything_answers_forked_and_nothing_is_lost(url: &str) {
     let context = Context::builder().prefix("rust-fork:").open(url).unwrap();
-    let options = AcquireOptions::new().ttl_ms(60_000).watch_loss();
+    let options = AcquireOptions::new().ttl_ms(60_000);
     let guard = context.acquire_with("key", &options).unwrap().into_owned();
     let owner = context.owner("o").unwrap();
     let queue = context.completions(4).unwrap();
@@ -76,7 +76,7 @@ fn everything_answers_forked_and_nothing_is_lost(url: &str) {
 /// The child's copies are the parent's objects no more; these are as they were.
 fn the_parent_goes_on(url: &str) {
     let context = Context::builder().prefix("rust-fork:").open(url).unwrap();
-    let guard = context.acquire_with("key", &AcquireOptions::new().ttl_ms(60_000).watch_loss()).unwrap();
+    let guard = context.acquire_with("key", &AcquireOptions::new().ttl_ms(60_000)).unwrap();
     let waiting = context.lock_async("key");
     support::wait_until(|| context.is_queued("key").unwrap());
     let status = in_child(|| {

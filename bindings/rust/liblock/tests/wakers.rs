@@ -46,7 +46,7 @@ fn counted(counts: &Arc<Counts>) -> Waker {
 fn only_the_waker_of_the_last_poll_is_kept_and_woken() {
     let context = open();
     let held = context.acquire("key").unwrap().into_owned();
-    let watched = context.acquire_with("watched", &AcquireOptions::new().watch_loss()).unwrap();
+    let watched = context.acquire_with("watched", &AcquireOptions::new()).unwrap();
     let (granted, lost) = (Arc::new(Counts::default()), Arc::new(Counts::default()));
     let (mut waiting, mut loss) = (context.lock_async("key"), watched.lost());
     for _ in 0..100 {
@@ -65,7 +65,7 @@ fn only_the_waker_of_the_last_poll_is_kept_and_woken() {
 #[test]
 fn a_dropped_wait_for_a_loss_leaves_no_waker_behind() {
     let context = open();
-    let guard = context.acquire_with("key", &AcquireOptions::new().watch_loss()).unwrap();
+    let guard = context.acquire_with("key", &AcquireOptions::new()).unwrap();
     let counts = Arc::new(Counts::default());
     for _ in 0..100 {
         assert!(poll_once(&mut guard.lost(), &counted(&counts)).is_pending());
@@ -175,7 +175,7 @@ fn a_forgotten_future_keeps_its_place_and_nothing_of_others() {
 #[test]
 fn closing_ends_every_wait_for_a_loss() {
     let unwatched = AcquireOptions::new();
-    for options in [unwatched.clone(), unwatched.watch_loss()] {
+    for options in [unwatched.clone(), unwatched] {
         let context = open();
         let guard = context.acquire_with("key", &options).unwrap();
         let (early, late) = (guard.lost(), guard.lost());
@@ -191,7 +191,7 @@ fn closing_ends_every_wait_for_a_loss() {
 fn every_lock_that_shares_a_hold_hears_of_its_loss() {
     let context = open();
     let owner = context.owner("o").unwrap();
-    let options = AcquireOptions::new().owner(&owner).watch_loss();
+    let options = AcquireOptions::new().owner(&owner);
     let outer = context.acquire_with("key", &options).unwrap();
     let inner = context.acquire_with("key", &options).unwrap();
     let later = block_on(context.acquire_async("key", &options)).unwrap();
