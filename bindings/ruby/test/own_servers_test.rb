@@ -27,7 +27,7 @@ class OwnServersTest < Minitest::Test
     certificate("server")
     files = %w[cert ca-cert].flat_map { |name| file(name, "server.pem") } + file("key", "server.key")
     port = server("--port", "0", "--tls-port", free_port, *files, "--tls-auth-clients", "no")
-    url = "rediss://localhost:#{port}/0"
+    url = "rediss://127.0.0.1:#{port}/0"
     error = assert_raises(Liblock::Connect) { open(url).ping }
     assert_match(/certificate/, error.message)
     locks = open(url, tls_ca_file: "#{@folder}/server.pem")
@@ -91,7 +91,7 @@ class OwnServersTest < Minitest::Test
     one.not_before, one.not_after = Time.now - 60, Time.now + 3600
     makes = OpenSSL::X509::ExtensionFactory.new(one, one)
     one.add_extension(makes.create_extension("basicConstraints", "CA:TRUE", true))
-    one.add_extension(makes.create_extension("subjectAltName", "DNS:localhost"))
+    one.add_extension(makes.create_extension("subjectAltName", "DNS:localhost,IP:127.0.0.1"))
     one.sign(key, OpenSSL::Digest.new("SHA256"))
     File.write("#{@folder}/#{name}.pem", one.to_pem)
     File.write("#{@folder}/#{name}.key", key.to_pem)

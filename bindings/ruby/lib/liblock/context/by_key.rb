@@ -85,8 +85,9 @@ module Liblock
       info = nil
       ask(also: %i[not_held]) do |native, told|
         guarded(always: true) do
-          yield native, key, out, told
+          status = yield native, key, out, told
           info = Info.take(out.read_pointer) unless out.read_pointer.null?
+          status
         end
       end
       info

@@ -38,8 +38,9 @@ module Liblock
       told = sliced(wait) do |ms|
         ask_wait do |native, memory|
           guarded(always: true) do
-            Native.wait_held_on(native, key, key.bytesize, node, ms, out, memory)
+            status = Native.wait_held_on(native, key, key.bytesize, node, ms, out, memory)
             info = Info.take(out.read_pointer) unless out.read_pointer.null?
+            status
           end
         end
       end
