@@ -32,7 +32,7 @@ def main():
             pathlib.Path(directory, name).write_text(found.get(language, ""), encoding="utf-8")
         for command in found.get("sh", "").splitlines():
             count += 1
-            done = subprocess.run(command, shell=True, cwd=directory, capture_output=True, text=True, timeout=120)
+            done = subprocess.run(command, shell=True, cwd=directory, capture_output=True, text=True, timeout=600)
             good = done.returncode == 0 and "alice is mine, fencing token" in done.stdout
             failed = failed or not good
             print(f"{'ok' if good else 'not ok'} {count} - {command}")
