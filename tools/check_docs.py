@@ -7,7 +7,8 @@ A C block that has a main is compiled as it stands; any other one as the body of
 usual names (context, owner, lock, token, options, result, key). A name that the header does not have yet may
 stand on a line that says so ("planned", "later", "not yet", "reserved"). Where the folder of a built library is
 given, each C program is run too, and must end with status 0. A block with a file name behind its fence is built
-and run by a test in tests/docs that names it; in a page of docs/, a block of another language needs that. In a
+and run by a test in tests/docs that names it; in a page of docs/, a block of another language needs that, unless
+a test names the page, whose blocks it then runs all. In a
 table whose last column is headed "test" every name of that column is a test; docs/errors.md has every status.
 Usage: check_docs.py ROOT [LIBRARY_FOLDER]. TAP.
 """
@@ -19,7 +20,7 @@ import tempfile
 
 from tap import Tap, files_of
 
-FENCE = re.compile(r"^```(\w*)(?: +(\S+))?[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(\w*)(?: +([\w-]+\.\w+))?[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TEST_TABLE = re.compile(r"^\|.*\| *test *\|\n((?:^\|.*\n?)*)", re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]\n]*\]\(([^)\s]+)\)")
 NAME = re.compile(r"(?<![\w/.-])(liblock_[a-z][a-z_]*|LIBLOCK_[A-Z][A-Z_]*)(?![\w*…-]|\.(?:h|so|pc|map|hpp|cpp)\b)")
@@ -121,14 +122,17 @@ def blocks_of(pages):
 
 
 def unrun_blocks(root, pages):
-    tests = "".join(path.read_text(encoding="utf-8") for path in (root / "tests/docs").glob("*.py"))
+    tests = {path: path.read_text(encoding="utf-8") for path in (root / "tests").rglob("*.py")}
+    here = "".join(text for path, text in tests.items() if path.parent.name == "docs")
+    whole = {page for page in pages if any(f'"{page}"' in text for text in tests.values())}
     seen = {}
     for page, place, language, name, _ in fences_of(pages):
-        if name and f'"{name}"' not in tests:
+        if name and f'"{name}"' not in here:
             yield f"{place}: no test in tests/docs names {name}"
         if name and seen.setdefault((page, name), place) != place:
             yield f"{place}: {name} stands at {seen[page, name]} already"
-        if page.startswith("docs/") and language not in ("", *C_LIKE) and not name:
+        is_run = language in ("", *C_LIKE) or name or page in whole
+        if page.startswith("docs/") and not is_run:
             yield f"{place}: nothing runs this; give it a file name, and a test in tests/docs"
 
 

@@ -70,6 +70,16 @@ def untold(root, site):
             yield f"{name}: {'has no text' if name in told else 'does not stand there'}"
 
 
+def classes_left_out(root, site):
+    header = (root / "capi/include/liblock/liblock.hpp").read_text(encoding="utf-8")
+    names = re.findall(r"^(?:class|struct) (?:\[\[\w+\]\] )?(\w+)[^;{]*\{$", header, re.MULTILINE)
+    if "Lock" not in names or "Error" not in names:
+        yield f"only {names} were found in the header"
+    for name in names:
+        if not list(site.glob(f"*liblock_1_1{name}.html")):
+            yield f"{name} of liblock.hpp does not stand there"
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     tap = Tap()
@@ -81,6 +91,7 @@ def main():
         tap.rule("doxygen_makes_the_reference_without_a_warning", wrong)
         tap.rule("the_header_has_functions", [] if len(functions(root)) > 100 else ["they were not found"])
         tap.rule("every_function_has_its_text", untold(root, site))
+        tap.rule("every_class_for_cpp_stands_there", classes_left_out(root, site))
         tap.rule("every_link_of_the_site_leads_somewhere", broken_links(site))
         tap.rule("the_pictures_are_there", [] if list(site.glob("*.svg")) else ["none"])
     tap.finish()

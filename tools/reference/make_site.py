@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the reference: a static site of the public header and the documents. Usage: make_site.py ROOT FOLDER; the site
+"""Makes the reference: a static site of the public headers and the documents. Usage: make_site.py ROOT FOLDER; the site
 is FOLDER/html, its parts as Doxygen reads them are FOLDER/parts. A warning of Doxygen is an error."""
 import pathlib
 import shutil
 import subprocess
 import sys
 
+import wrapper
 from header import Header
 from pages import names_of, page_id, render
 
@@ -17,8 +18,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 def write_parts(root, parts):
     """The header, and the pages in the order of the menu."""
     (parts / "liblock").mkdir(parents=True)
-    text = (root / "capi/include/liblock/liblock.h").read_text(encoding="utf-8")
-    (parts / "liblock/liblock.h").write_text(Header(text).render(), encoding="utf-8")
+    include = root / "capi/include/liblock"
+    header = Header((include / "liblock.h").read_text(encoding="utf-8"))
+    (parts / "liblock/liblock.h").write_text(header.render(), encoding="utf-8")
+    cpp = (include / "liblock.hpp").read_text(encoding="utf-8")
+    (parts / "liblock/liblock.hpp").write_text(wrapper.render(cpp, header.told), encoding="utf-8")
     (parts / "main.md").write_text((HERE / "main.md").read_text(encoding="utf-8"), encoding="utf-8")
     names = names_of(root)
     for number, name in enumerate(names):
