@@ -72,11 +72,11 @@ class HeaderTest < Minitest::Test
       attached = Liblock::Native::RENAMED.fetch(name, name)
       text.match?(/(Native\.|[:\[]|listed\(:)#{attached}\b|#{attached}_briefly/) || name.end_with?("_init")
     end
-    assert_equal COMPOSED, unused
+    assert_equal BLOCKING, unused
   end
 
-  # Reached by composed names: the wait of a context with a server is its blocking twin's with _async behind it.
-  COMPOSED = [:wait_lost_async, :wait_held_async, :wait_released_async, :wait_held_on_async].freeze
+  # A blocking wait is its asynchronous twin's, with the descriptor of its end waited for by Ruby.
+  BLOCKING = [:wait_lost, :wait_held, :wait_released, :wait_held_on].freeze
 
   private
 

@@ -30,7 +30,13 @@ class InterruptionTest < Minitest::Test
     lock = context.lock("a")
     [-> { context.wait_released("a") }, -> { context.wait_held("b") }, -> { lock.wait_lost }].each do |wait|
       assert_raises(Timeout::Error) { Timeout.timeout(0.05) { wait.call } }
+      await_no_requests
     end
+  end
+
+  # What was given up waits no longer in the table either.
+  def await_no_requests
+    eventually("no waiters") { context.stats[:waiters].zero? }
   end
 
   def test_other_threads_run_while_one_waits
