@@ -7,6 +7,11 @@ import signal
 from tool import Folder, Server, Terminal, eventually, held, is_alive, is_held, lockctl, main, same, test, waiting
 
 
+def state_of(pid):
+    """S = it sleeps, T = it is stopped."""
+    return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
+
+
 def bash(server):
     return Terminal("bash", "--norc", "--noprofile", "-i", url=server.url, env={"PS1": "ready> "})
 
@@ -131,8 +136,10 @@ def stopped_from_the_terminal_both_stop_and_go_on_together():
         pid = folder.number("pid")
         shell.press("C-z")
         shell.shows("Stopped")
-        same(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0], "T")
+        same(state_of(pid), "T")
         shell.type("fg; echo code-$?")
+        # What is typed before it has the terminal again would be the shell's.
+        assert eventually(lambda: state_of(pid) == "S", 20), shell.text
         shell.type("on")
         shell.shows("got-on")
         shell.shows("code-0")

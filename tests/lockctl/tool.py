@@ -217,11 +217,18 @@ class Terminal:
 
     def end(self):
         """Its exit code, when it has ended."""
-        def is_dead():
-            return self.tmux("display-message", "-p", "#{pane_dead}").stdout == b"1\n"
-        if not eventually(is_dead, PATIENCE):
-            raise AssertionError(f"has not ended; the screen:\n{self.text}")
-        return int(self.tmux("display-message", "-p", "#{pane_dead_status}").stdout or -1)
+        def status():
+            # First the pane is dead, a moment later it is known how.
+            return self.tmux("display-message", "-p", "#{pane_dead_status}").stdout.strip()
+        if not eventually(status, PATIENCE):
+            raise AssertionError(f"has not ended:\n{self.processes()}\nthe screen:\n{self.text.rstrip()}")
+        return int(status())
+
+    def processes(self):
+        """What the program and what came from it are doing, for a failure's message."""
+        pid = self.tmux("display-message", "-p", "#{pane_pid}").stdout.decode().strip()
+        return subprocess.run(["ps", "-L", "-o", "pid,ppid,lwp,pgid,tpgid,stat,wchan:20,cmd", "-p", pid, "--ppid", pid],
+                              capture_output=True, text=True, check=False).stdout
 
     def __enter__(self):
         return self
