@@ -164,8 +164,8 @@ enum Stage {
 /// A call under way: a future that needs no particular runtime, as the library's callback thread wakes it.
 ///
 /// The request was made by the call that returned it, not by the first poll: places in queues are in the order of the
-/// calls. Dropping a pending acquire or wait cancels it; a grant that crosses the cancellation is released. Dropping any
-/// other pending call lets it go on by itself.
+/// calls. Dropping a pending acquire or wait cancels it; a grant that crosses the cancellation is released. Dropping
+/// any other pending call lets it go on by itself.
 #[must_use = "a future does not tell how it ended until it is awaited"]
 pub struct Op<T> {
     stage: Stage,
@@ -279,7 +279,8 @@ impl<T> Drop for Op<T> {
         match &self.stage {
             Stage::Pending { slot, request } => {
                 if slot.abandon() {
-                    // What is neither acquire nor wait goes on. INVALID_HANDLE says that it has just ended: then its callback finds the slot abandoned.
+                    // What is neither acquire nor wait goes on. INVALID_HANDLE says that it has just ended: then its
+                    // callback finds the slot abandoned.
                     unsafe { sys::liblock_cancel(self.context.raw(), *request) };
                 }
             }

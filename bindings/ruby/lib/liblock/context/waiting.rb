@@ -36,7 +36,8 @@ module Liblock
     ENDED = %i[ok not_held lost].freeze
     private_constant :ENDED
 
-    # The result of the wait, or nil when it timed out. What still comes of one that was interrupted goes with its queue.
+    # The result of the wait, or nil when it timed out. What still comes of one that was interrupted goes with its
+    # queue.
     def waited(wait, name, *words)
       check_fork
       queue, request = take_queue, FFI::MemoryPointer.new(:uint64)
