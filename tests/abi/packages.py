@@ -67,8 +67,10 @@ class Dpkg:
         return [path for path in self.root.rglob("*") if path.is_file() and "/var/lib/dpkg" not in str(path)]
 
 
-def programs_of_readme(tap, root, source):
+def programs_of_readme(tap, root, source, version):
     libraries = next((root / "usr/lib").rglob("liblock.so.0")).parent
+    done = run([root / "usr/bin/lockctl", "--version"], env={"LD_LIBRARY_PATH": str(libraries)})
+    tap.rule("the_installed_lockctl_runs", said(done) or ([] if version in done.stdout else [repr(done.stdout)]))
     environment = {**os.environ, "PKG_CONFIG_LIBDIR": str(libraries / "pkgconfig"), "PKG_CONFIG_SYSROOT_DIR": str(root),
                    "LD_LIBRARY_PATH": str(libraries), "PKG_CONFIG_ALLOW_SYSTEM_CFLAGS": "1",
                    "PKG_CONFIG_ALLOW_SYSTEM_LIBS": "1"}
@@ -90,7 +92,7 @@ def main():
             tap.finish()
         dpkg = Dpkg(directory / "root")
         tap.rule("dpkg_installs_them", said(dpkg("--install", *packages)))
-        programs_of_readme(tap, dpkg.root, source)
+        programs_of_readme(tap, dpkg.root, source, version)
         done = dpkg("--purge", *[path.name.split("_")[0] for path in packages])
         tap.rule("dpkg_removes_them_and_nothing_stays", said(done) or [str(path) for path in dpkg.files()])
     tap.finish()

@@ -4,7 +4,7 @@
 # the packages for Debian, made of the tarball, with the tests that a package's build runs.
 suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka jansson binutils abigail luajit"
 gate_needs="pycparser cmake"
-nightly_needs="git debhelper lintian lua"
+nightly_needs="git debhelper lintian lua cli11 json"
 library=$build_root/release/capi
 
 version() { python3 "$root/tools/version.py" release; }
