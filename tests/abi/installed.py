@@ -59,6 +59,11 @@ def main():
         if tap.failed:
             tap.finish()
         prefix = next(parent for parent in found["liblock.h"].parents if (parent / "include").is_dir())
+        if tool:
+            plain = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+            done = run([found["lockctl"], "--version"], env=plain)
+            tap.rule("lockctl_finds_the_library_that_was_installed_with_it",
+                     [] if done.stdout == f"lockctl {version}\n" else said(done) or [done.stdout])
         ask = ["pkg-config", f"--define-variable=prefix={prefix}"]
         environment = {**os.environ, "PKG_CONFIG_LIBDIR": str(found["liblock.pc"].parent)}
         done = run([*ask, "--modversion", "liblock"], env=environment)

@@ -172,9 +172,10 @@ class Terminal:
                                        env=environment(url, SHELL="/bin/sh", **(env or {})),
                                        preexec_fn=die_with_parent)
         assert eventually(lambda: self.tmux("start-server", check=False).returncode == 0, 20), "tmux does not start"
-        # The program is there until its exit code has been read.
-        self.tmux("new-session", "-d", "-x", str(columns), "-y", str(rows), "--", *words, ";", "set-option",
-                  "remain-on-exit", "on", ";", "set-option", "status", "off")
+        # A shell of its own notes how the program ends and keeps the screen: tmux itself may miss that, and never say.
+        note = f"trap : INT; \"$@\"; echo $? >{self.folder.file('code')}; exec sleep 1000"
+        self.tmux("new-session", "-d", "-x", str(columns), "-y", str(rows), "--", "sh", "-c", note, "sh", *words, ";",
+                  "set-option", "status", "off")
 
     def tmux(self, *words, check=True):
         # -N: a client that comes too early must not start a server of its own, with another environment.
@@ -209,25 +210,22 @@ class Terminal:
 
     def shows(self, text, seconds=20):
         if not eventually(lambda: text in self.text, seconds):
-            raise AssertionError(f"{text!r} is not on the screen:\n{self.text}")
+            raise AssertionError(f"{text!r} is not on the screen:\n{self.text.rstrip()}\n{self.processes()}")
 
     def shows_not(self, text, seconds=20):
         if not eventually(lambda: text not in self.text, seconds):
             raise AssertionError(f"{text!r} is still on the screen:\n{self.text}")
 
     def end(self):
-        """Its exit code, when it has ended."""
-        def status():
-            # First the pane is dead, a moment later it is known how.
-            return self.tmux("display-message", "-p", "#{pane_dead_status}").stdout.strip()
-        if not eventually(status, PATIENCE):
+        """Its exit code, as a shell has it, when it has ended."""
+        if not eventually(lambda: self.folder.text("code").endswith("\n"), PATIENCE):
             raise AssertionError(f"has not ended:\n{self.processes()}\nthe screen:\n{self.text.rstrip()}")
-        return int(status())
+        return int(self.folder.text("code"))
 
     def processes(self):
-        """What the program and what came from it are doing, for a failure's message."""
-        pid = self.tmux("display-message", "-p", "#{pane_pid}").stdout.decode().strip()
-        return subprocess.run(["ps", "-L", "-o", "pid,ppid,lwp,pgid,tpgid,stat,wchan:20,cmd", "-p", pid, "--ppid", pid],
+        """What runs in the terminal, for a failure's message."""
+        tty = self.tmux("display-message", "-p", "#{pane_tty}").stdout.decode().strip()
+        return subprocess.run(["ps", "-L", "-o", "pid,ppid,lwp,pgid,tpgid,stat,wchan:20,cmd", "-t", tty],
                               capture_output=True, text=True, check=False).stdout
 
     def __enter__(self):
