@@ -3,12 +3,11 @@
 // use one twice.
 #include "runtime/uv_stream.hpp"
 
-#include <netdb.h>
-
 #include <cstring>
 #include <utility>
 
 #include "base/assert.hpp"
+#include "runtime/lookup.hpp"
 
 namespace liblock {
 
@@ -31,7 +30,7 @@ UvStream::UvStream(uv_loop_t *loop, Listener &listener)
     : loop_(loop), listener_(&listener), input_(kReadSize) {
   uv_prepare_init(loop_, &before_sleep_);
   before_sleep_.data = this;
-  connecting_.data = looking_up_.data = writing_.data = this;
+  connecting_.data = writing_.data = this;
 }
 
 void UvStream::open(const StreamTarget &target) {
@@ -50,27 +49,15 @@ void UvStream::open(const StreamTarget &target) {
 }
 
 void UvStream::look_up(const StreamTarget &target) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  const auto found = [](uv_getaddrinfo_t *request, int status, addrinfo *list) {
-    UvStream *self = self_of_request(request);
-    self->is_looking_up_ = false;
-    for (addrinfo *a = list; a != nullptr; a = a->ai_next) {
-      sockaddr_storage address{};
-      std::memcpy(&address, a->ai_addr, a->ai_addrlen);
-      self->addresses_.push_back(address);
-    }
-    uv_freeaddrinfo(list);
-    if (self->closing_) return self->closed_one();
-    --self->handles_open_;
-    if (status != 0) return self->end("its name cannot be resolved", status);
-    self->connect_next();
+  const auto found = [this](int status, std::vector<sockaddr_storage> addresses) {
+    addresses_ = std::move(addresses);
+    if (closing_) return closed_one();
+    --handles_open_;
+    if (status != 0) return end("its name cannot be resolved", status);
+    connect_next();
   };
-  const std::string port = std::to_string(target.port);
-  const int status = uv_getaddrinfo(loop_, &looking_up_, found, target.host.c_str(), port.c_str(), &hints);
+  const int status = Lookup::begin(loop_, target.host, target.port, found);
   if (status != 0) return end("its name cannot be looked up", status);
-  is_looking_up_ = true;
   ++handles_open_;
 }
 
@@ -191,7 +178,6 @@ void UvStream::close() {
   closing_ = true;
   is_open_ = false;
   listener_ = nullptr;
-  if (is_looking_up_) uv_cancel(reinterpret_cast<uv_req_t *>(&looking_up_));
   close_socket();
   uv_close(reinterpret_cast<uv_handle_t *>(&before_sleep_),
            [](uv_handle_t *handle) { self_of(handle)->closed_one(); });

@@ -42,7 +42,6 @@ class UvStream final : public ByteStream {
   } socket_{};
   uv_prepare_t before_sleep_{};
   uv_connect_t connecting_{};
-  uv_getaddrinfo_t looking_up_{};
   uv_write_t writing_{};
   std::vector<sockaddr_storage> addresses_;
   size_t next_address_ = 0;
@@ -53,7 +52,6 @@ class UvStream final : public ByteStream {
   bool has_socket_ = false;
   bool socket_closing_ = false;
   bool is_open_ = false;
-  bool is_looking_up_ = false;
   bool is_writing_ = false;
   bool closing_ = false;
   int handles_open_ = 1;  // before_sleep_, and the socket

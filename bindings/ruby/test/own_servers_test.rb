@@ -27,13 +27,25 @@ class OwnServersTest < Minitest::Test
     certificate("server")
     files = %w[cert ca-cert].flat_map { |name| file(name, "server.pem") } + file("key", "server.key")
     port = server("--port", "0", "--tls-port", free_port, *files, "--tls-auth-clients", "no")
-    url = "rediss://127.0.0.1:#{port}/0"
+    url = "rediss://localhost:#{port}/0"
     error = assert_raises(Liblock::Connect) { open(url).ping }
     assert_match(/certificate/, error.message)
     locks = open(url, tls_ca_file: "#{@folder}/server.pem")
     locks.synchronize("a", ttl: 5) { |lock| assert lock.verify.ok? }
     assert open(url, tls_insecure: true).ping.ok?
     assert_raises(Liblock::InvalidArgument) { open(url, tls_ca_file: "#{@folder}/missing.pem") }
+  end
+
+  def test_a_child_ends_in_peace_whose_parent_has_reached_a_server_by_its_name
+    locks = open("redis://localhost:#{server("--port", free_port)}/0")
+    locks.ping
+    in_child { refute locks.usable? }
+    assert locks.ping.ok?
+  end
+
+  def test_a_name_that_nobody_has_is_told_as_such
+    error = assert_raises(Liblock::Connect) { open("redis://nobody.invalid").ping }
+    assert_match(/name cannot be resolved/, error.message)
   end
 
   def test_a_quorum_is_made_from_ruby_and_locks_may_be_on_a_part_of_it
@@ -91,7 +103,7 @@ class OwnServersTest < Minitest::Test
     one.not_before, one.not_after = Time.now - 60, Time.now + 3600
     makes = OpenSSL::X509::ExtensionFactory.new(one, one)
     one.add_extension(makes.create_extension("basicConstraints", "CA:TRUE", true))
-    one.add_extension(makes.create_extension("subjectAltName", "DNS:localhost,IP:127.0.0.1"))
+    one.add_extension(makes.create_extension("subjectAltName", "DNS:localhost"))
     one.sign(key, OpenSSL::Digest.new("SHA256"))
     File.write("#{@folder}/#{name}.pem", one.to_pem)
     File.write("#{@folder}/#{name}.key", key.to_pem)
