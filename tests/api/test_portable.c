@@ -3,8 +3,11 @@
  * Run with the portable object in place of the other one: that it is this one which answers, since what a test proves
  * of the wrong object is nothing. Only there the descriptor of a completion queue is a pipe.
  */
+#define _POSIX_C_SOURCE 200809L
+
 #include "api.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 static void the_object_that_is_loaded_is_the_portable_one(void **state) {
