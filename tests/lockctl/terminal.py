@@ -117,12 +117,16 @@ def a_key_cannot_paint_on_the_screen_of_top():
 
 @test
 def the_command_has_the_terminal_and_control_c_ends_it():
-    with Server() as server, bash(server) as shell:
+    with Server() as server, Folder() as folder, bash(server) as shell:
         shell.shows("ready>")
-        shell.type("lockctl run k -- sh -c 'read x; echo got-$x; sleep 1000'; echo code-$?")
-        assert eventually(lambda: is_held(server, "k"), 20)
+        script = f"echo $$ >{folder.file('pid')}; read x; echo got-$x; exec sleep 1000"
+        shell.type(f"lockctl run k -- sh -c '{script}'; echo code-$?")
+        pid = folder.number("pid")
+        same(is_held(server, "k"), True)
         shell.type("typed")
         shell.shows("got-typed")
+        # A shell that is about to start a program loses the interrupt; one that sleeps does not.
+        assert eventually(lambda: open(f"/proc/{pid}/comm").read() == "sleep\n", 20)
         shell.press("C-c")
         shell.shows("code-130")
         assert eventually(lambda: not is_held(server, "k"), 20)
