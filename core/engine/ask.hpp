@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/acquire_params.hpp"
@@ -44,6 +45,9 @@ struct ListPosition {
   uint64_t next = 0;               // the engine's own
   uint64_t passed = 0;             // the same, of a list of instances
   std::vector<std::string> found;  // on a server, and not looked at yet
+  // Over a quorum, whose nodes have the same keys one after the other: what was shown, as hashes by a seed of its own.
+  std::unordered_set<uint64_t> shown;
+  uint64_t shown_seed = 0;
 };
 
 class Ask {

@@ -146,12 +146,6 @@ NodeSet KeyVotes::touched() const {
   return nodes;
 }
 
-NodeSet KeyVotes::waited_on() const {
-  NodeSet nodes = 0;
-  for (const auto &[node, seen] : nodes_) nodes |= seen.waiting != 0 ? NodeSet{1} << node : 0;
-  return nodes;
-}
-
 size_t KeyVotes::waiting() const {
   size_t most = 0;
   for (const auto &[node, seen] : nodes_) most = std::max(most, seen.waiting);

@@ -45,7 +45,6 @@ class KeyVotes {
   uint64_t largest_token() const;
   // Where anything is, be it of one who does not hold it.
   NodeSet touched() const;
-  NodeSet waited_on() const;
   size_t waiting() const;
   // Nobody listens for its holder's instance, as far as a quorum can say.
   bool is_unheard() const;

@@ -3,8 +3,8 @@
 #include "quorum/walking.hpp"
 
 #include <algorithm>
-#include <bit>
 
+#include "base/hash.hpp"
 #include "quorum/instance.hpp"
 #include "quorum/reading.hpp"
 
@@ -19,6 +19,7 @@ class ListStep final : public std::enable_shared_from_this<ListStep> {
   void begin() {
     ListPosition &at = ask_.position;
     if (ask_.which == Ask::Which::Queues) at.is_second_round = true;
+    if (at.shown_seed == 0) at.shown_seed = instance_.random.next() | 1;
     if (!at.found.empty()) return look();
     ++ask_.tally.steps;
     walk_ = {static_cast<size_t>(at.passed), at.next, at.is_round_over};
@@ -67,16 +68,13 @@ class ListStep final : public std::enable_shared_from_this<ListStep> {
     auto info = key.info(instance_.keyspace, lock_key);
     info->is_zombie = ask_.flag && is_zombie(instance_, key);
     if (ask_.flag && !info->is_zombie) return;
-    ask_.infos.push_back(std::move(info));
+    if (ask_.position.shown.insert(hash_bytes(lock_key, ask_.position.shown_seed)).second)
+      ask_.infos.push_back(std::move(info));
   }
   // Foreign strings that happen to have the prefix are not ours to list.
   bool is_wanted(const KeyVotes &key) const {
     const bool is_ours = key.verdict() == KeyVotes::Verdict::Held && !key.record().id.empty();
-    const bool by_line = ask_.position.is_second_round;
-    const NodeSet nodes = by_line ? key.waited_on() : key.touched();
-    const bool was_shown = nodes != 0 && static_cast<size_t>(std::countr_zero(nodes)) < ask_.position.passed;
-    if (was_shown) return false;
-    if (!by_line) return is_ours;
+    if (!ask_.position.is_second_round) return is_ours;
     return key.waiting() != 0 && (ask_.which == Ask::Which::Queues || !is_ours);
   }
 

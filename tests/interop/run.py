@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integratio
 from harness import Server, die_with_parent  # noqa: E402
 
 SECONDS = 150
+ROUNDS_MAX = 5
 
 
 def contend(ports, parties, sweep):
@@ -99,8 +100,12 @@ def main():
             parties = {f"liblock{i}": (liblock, sections // processes) for i in range(processes)}
             parties[name] = (command.split(), sections)
             began = time.monotonic()
-            wrong, logs = contend(ports, parties, sweep)
-            theirs, ours = progress(logs, name)
+            # Who comes by chance may come late: a fast stranger who never waits can be through before.
+            for _ in range(ROUNDS_MAX):
+                wrong, logs = contend(ports, parties, sweep)
+                theirs, ours = progress(logs, name)
+                if wrong or (theirs > 0 and ours > 0):
+                    break
             figures = f"{time.monotonic() - began:.1f} s, while both were at it {theirs} theirs, {ours} ours"
             tell(not wrong, f"{name} and {processes} of liblock{where} exclude each other", "; ".join(wrong) or figures)
             tell(theirs > 0 and ours > 0, f"{name} and {processes} of liblock{where} both get on", figures)

@@ -30,8 +30,9 @@ struct Scene : Stage {
       ask.flag = adds;
     });
   }
-  // Steps through a listing; how many keys it shows, each of them once.
-  size_t listed(Ask::Which which, bool zombies_only) {
+  // Steps through a listing; how many keys it shows, each of them once. What happens after the first step is given.
+  size_t listed(
+      Ask::Which which, bool zombies_only, const std::function<void()> &meanwhile = [] {}) {
     std::set<std::string> keys;
     size_t shown = 0;
     liblock::ListPosition position;
@@ -46,6 +47,7 @@ struct Scene : Stage {
       for (const auto &info : step.infos) keys.insert(info->key);
       shown += step.infos.size();
       position = step.position;
+      if (steps == 0) meanwhile();
     }
     EXPECT(position.at_end && shown == keys.size());
     return shown;
@@ -233,6 +235,13 @@ UNIT_TEST(each_lock_is_listed_once_whichever_nodes_have_it) {
   EXPECT(s.listed(Ask::Which::Locks, false) == 70 && !waiter.ended());
 }
 
+UNIT_TEST(a_lock_that_reaches_a_node_after_the_list_went_over_it_is_listed_all_the_same) {
+  Scene s;
+  const std::string granted = Stage::record('a', 7, "v");
+  s.write({1, 2, 3, 4}, "late", granted);
+  EXPECT(s.listed(Ask::Which::Locks, false, [&] { s.write({0}, "late", granted); }) == 1);
+}
+
 UNIT_TEST(a_lock_on_some_nodes_is_listed_and_taken_away_like_any_other) {
   Scene s;
   AcquireParams params = without_waiting();
@@ -395,6 +404,7 @@ UNIT_MAIN("administration over a quorum", cmocka_unit_test(a_key_that_nobody_hol
           cmocka_unit_test(an_extension_that_crosses_a_release_brings_nothing_back),
           cmocka_unit_test(a_list_without_a_quorum_fails_instead_of_ending),
           cmocka_unit_test(each_lock_is_listed_once_whichever_nodes_have_it),
+          cmocka_unit_test(a_lock_that_reaches_a_node_after_the_list_went_over_it_is_listed_all_the_same),
           cmocka_unit_test(a_lock_on_some_nodes_is_listed_and_taken_away_like_any_other),
           cmocka_unit_test(a_list_of_instances_is_refused_where_none_is_kept),
           cmocka_unit_test(only_the_locks_of_the_dead_are_zombies_and_are_cleared_with_them),
