@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // All keys of a context, page by page, over one node after the other. A key is shown once, by whichever node has it
-// first when it is gone over: a vote may reach a node behind that. What is shown of a key is what a quorum says. Nodes that do not answer are passed over: a quorum of
-// the others has all that is held. Loop thread.
+// first when it is gone over: a vote may reach a node behind that. What is shown of a key is what a quorum says. Nodes
+// that do not answer are passed over: a quorum of the others has all that is held. Loop thread.
 #pragma once
 
 #include "engine/ask.hpp"
