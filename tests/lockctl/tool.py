@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,11 @@ from harness import SLOW, Server, die_with_parent, eventually, same, test  # noq
 
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else "lockctl"
 PATIENCE = 60 * SLOW
+
+# However the tests were started: what nohup or a shell's & leaves ignored, no shell below can trap.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 
 def environment(url=None, **more):
