@@ -137,7 +137,7 @@ fn a_future_keeps_its_context_and_an_abandoned_one_lets_it_go() {
 #[test]
 fn lost_ends_as_lost_with_a_registered_notice_and_without_one() {
     let context = open();
-    for options in [AcquireOptions::new(), AcquireOptions::new()] {
+    for options in [AcquireOptions::new(), AcquireOptions::new().on_lost(|_| {})] {
         let guard = context.acquire_with("key", &options).unwrap();
         let lost = guard.lost();
         context.force_release("key", false).unwrap();
@@ -148,7 +148,7 @@ fn lost_ends_as_lost_with_a_registered_notice_and_without_one() {
 #[test]
 fn lost_ends_as_not_held_when_the_lock_is_released() {
     let context = open();
-    for options in [AcquireOptions::new(), AcquireOptions::new()] {
+    for options in [AcquireOptions::new(), AcquireOptions::new().on_lost(|_| {})] {
         let guard = context.acquire_with("key", &options).unwrap();
         let lost = guard.lost();
         assert!(block_on_for(guard.lost(), Duration::from_millis(20)).is_none());

@@ -175,7 +175,7 @@ fn a_forgotten_future_keeps_its_place_and_nothing_of_others() {
 #[test]
 fn closing_ends_every_wait_for_a_loss() {
     let unwatched = AcquireOptions::new();
-    for options in [unwatched.clone(), unwatched] {
+    for options in [unwatched.clone(), unwatched.on_lost(|_| {})] {
         let context = open();
         let guard = context.acquire_with("key", &options).unwrap();
         let (early, late) = (guard.lost(), guard.lost());

@@ -93,7 +93,7 @@ async fn an_aborted_task_leaves_the_key_free() {
 #[tokio::test]
 async fn work_under_a_lock_stops_when_the_lock_is_lost() {
     let context = open();
-    let options = AcquireOptions::new().watch_loss();
+    let options = AcquireOptions::new();
     let guard = context.acquire_async("key", &options).await.unwrap();
     let administrator = context.clone();
     tokio::spawn(async move {
