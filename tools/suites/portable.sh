@@ -3,9 +3,8 @@
 # and under the tests in which threads sleep, time passes, processes fork and descriptors poll.
 suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka jansson"
 
-quick() { ordinary_build && run_suites release portable; }
-gate() { quick; }
-nightly() { quick && check the_core_is_code_for_32_bits_too for_32_bits; }
+gate() { ordinary_build && run_suites release portable; }
+nightly() { gate && check the_core_is_code_for_32_bits_too for_32_bits; }
 nightly_needs="multilib"
 
 # Read as such by the compiler, with the headers of this machine: what it asserts about widths is what counts.
