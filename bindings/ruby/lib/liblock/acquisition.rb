@@ -315,8 +315,9 @@ module Liblock
 
     def cancel
       Native.cancel(@context.pointer, @slot.request.get_uint64(0))
-      return await_end unless @mail && !@deliverer && Ending.begun?
+      return await_end unless @mail && Ending.begun?
 
+      # Whoever delivers may be ended at any moment, also with the end of this request in his hand.
       limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + PATIENCE_S
       sleep 0.001 until @end || Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
     rescue Error
