@@ -124,9 +124,9 @@ class RedisExpLockServerTest < Minitest::Test
   end
 
   def test_an_unlock_that_is_not_answered_is_the_client_libraries_error_and_is_done_all_the_same
-    lock = lock_of(Redis.new(url: URL, read_timeout: 0.4))
+    lock = lock_of(Redis.new(url: URL, read_timeout: 1))
     lock.lock
-    redis.call("CLIENT", "PAUSE", 1200, "WRITE")
+    redis.call("CLIENT", "PAUSE", 2500, "WRITE")
     error = assert_raises(Redis::TimeoutError) { lock.unlock }
     assert_kind_of Liblock::InDoubt, error.cause
     refute lock.locked?
