@@ -137,9 +137,9 @@ class RedisExpLockServerTest < Minitest::Test
 
   # The manual's first caveat: the answer does not come, and the server thinks that the lock was taken.
   def test_a_lock_whose_answer_does_not_come_is_nobodys_although_it_does_not_expire
-    lock = lock_of(Redis.new(url: URL, read_timeout: 0.4), expiry: nil)
+    lock = lock_of(Redis.new(url: URL, read_timeout: 1), expiry: nil)
     assert lock.try_lock && lock.unlock # the connection is there
-    redis.call("CLIENT", "PAUSE", 1200, "WRITE")
+    redis.call("CLIENT", "PAUSE", 2500, "WRITE")
     error = assert_raises(Redis::TimeoutError) { lock.try_lock }
     assert_kind_of Liblock::InDoubt, error.cause
     refute lock.locked?
@@ -150,10 +150,10 @@ class RedisExpLockServerTest < Minitest::Test
   end
 
   def test_an_exception_of_the_block_is_what_is_seen_where_unlocking_fails_too
-    lock = lock_of(Redis.new(url: URL, read_timeout: 0.4))
+    lock = lock_of(Redis.new(url: URL, read_timeout: 1))
     assert_raises(IOError) do
       lock.synchronize do
-        redis.call("CLIENT", "PAUSE", 1200, "WRITE")
+        redis.call("CLIENT", "PAUSE", 2500, "WRITE")
         raise IOError, "of the block"
       end
     end
