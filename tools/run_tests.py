@@ -123,6 +123,21 @@ def print_output(entry):
             print(f"      | {line}")
 
 
+def excerpt(entry):
+    """Of what a failing program said, the lines by which its failure is known."""
+    lines = entry.get("stdout", "").splitlines()
+    wrong = [at for at, line in enumerate(lines) if line.startswith("not ok")][:5]
+    said = [line for at in wrong for line in lines[at:at + 8]] or lines[-10:]
+    return said + entry.get("stderr", "").splitlines()[:30]
+
+
+def keep_failure(lines):
+    """For ./dev, which tells at the end once more what failed."""
+    if "LIBLOCK_FAILURES" in os.environ:
+        with open(os.environ["LIBLOCK_FAILURES"], "a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+
 def report(label, entries):
     counts = {PASS: 0, FAIL: 0, SKIPPED: 0}
     marks = {PASS: "ok", FAIL: "FAILED", SKIPPED: "SKIPPED"}
@@ -134,6 +149,8 @@ def report(label, entries):
             print(f"  {marks[outcome]} {program}: {name}")
         if any(outcome == FAIL for outcome, _ in outcomes):
             print_output(entry)
+            keep_failure([f"  FAILED {program}: {name}" for outcome, name in outcomes if outcome == FAIL][:10] +
+                         [f"      | {line}" for line in excerpt(entry)])
     return counts
 
 
@@ -162,9 +179,11 @@ def main():
     if len(entries) < len(names):
         counts[FAIL] += 1
         print(f"  FAILED {arguments.label}: {len(names)} programs to run, {len(entries)} reported")
+        keep_failure([f"  FAILED {arguments.label}: {len(names)} programs to run, {len(entries)} reported"])
     if not sum(counts.values()):
         counts[FAIL] += 1
         print(f"  FAILED {arguments.label}: ran no test at all")
+        keep_failure([f"  FAILED {arguments.label}: ran no test at all"])
     if "LIBLOCK_COUNTS" in os.environ:
         with open(os.environ["LIBLOCK_COUNTS"], "a", encoding="utf-8") as file:
             file.write(f"{counts[PASS]} {counts[FAIL]} {counts[SKIPPED]}\n")

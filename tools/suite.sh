@@ -5,7 +5,8 @@
 #   suite_foreign="NEED…"   foreign toolchains it uses where they can be had; missing = named skips
 # and defines quick, gate and nightly, or only some of them: a size it does not define does not run it. They
 # call the functions below. Every outcome is printed as a line and counted in $LIBLOCK_COUNTS; a function that
-# fails counts itself, so that a suite goes on after a failure and nothing is lost. Sourced by ./dev.
+# fails counts itself, so that a suite goes on after a failure and nothing is lost. What failed is kept, with the part
+# of its output that matters, in $LIBLOCK_FAILURES, and told once more at the end. Sourced by ./dev.
 
 count() { echo "$1 $2 $3" >>"$LIBLOCK_COUNTS"; } # PASSED FAILED SKIPPED
 
@@ -15,7 +16,7 @@ skip() { # NAME REASON
 }
 
 fail() { # NAME
-  echo "  FAILED $suite/$1"
+  echo "  FAILED $suite/$1" | tee -a "$LIBLOCK_FAILURES"
   count 0 1 0
 }
 
@@ -30,6 +31,7 @@ check() {
   else
     fail "$name"
     show_log "$log" 2>&1
+    tail -n 20 "$log" | sed 's/^/      | /' >>"$LIBLOCK_FAILURES"
   fi
 }
 
@@ -81,5 +83,6 @@ run_program() { python3 "$root/tools/run_tests.py" --label "$suite" -- python3 "
 
 # The ordinary build that most suites share: gcc, optimised, with assertions.
 ordinary_build() {
-  CC=gcc CXX=g++ build_or_fail release -Dtests=enabled -Dtls=enabled -Dexamples=enabled "$(strict_options)"
+  CC=gcc CXX=g++ build_or_fail release "${hasty[@]}" -Dtests=enabled -Dtls=enabled -Dexamples=enabled \
+    "$(strict_options)"
 }

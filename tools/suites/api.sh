@@ -4,7 +4,7 @@
 suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka jansson binutils
   valgrind"
 suite_foreign="ruby"
-gate_needs="clang"
+nightly_needs="clang"
 
 # A foreign toolchain that is not there leaves no test behind that could be seen missing: it is named here.
 foreign() {
@@ -16,9 +16,10 @@ quick() { ordinary_build && run_suites release api && foreign; }
 
 gate() { quick; }
 
-# As in the suite unit: what the gate reads with the second compiler is what the suite sanitizers builds for threads.
+# As in the suite unit: what the gate reads with the second compiler is what the suite sanitizers builds.
 nightly() {
   quick
-  CC=clang CXX=clang++ build_or_fail clang -Dtests=enabled -Dtls=enabled -Dexamples=enabled -Dwerror=true &&
+  CC=clang CXX=clang++ build_or_fail clang "${hasty[@]}" -Dtests=enabled -Dtls=enabled -Dexamples=enabled \
+    -Dwerror=true &&
     run_suites clang api
 }

@@ -7,8 +7,9 @@ found=$build_root/fuzz-found
 fuzz() { # SECONDS for each target
   local target
   mkdir -p "$found"
-  CC=clang CXX=clang++ CXXFLAGS=-fsanitize=fuzzer-no-link configure fuzz -Db_sanitize=address,undefined \
-    -Db_lundef=false -Doptimization=1 -Dtests=enabled -Dfuzz=enabled -Dexamples=disabled &&
+  CC=clang CXX=clang++ CXXFLAGS=-fsanitize=fuzzer-no-link configure fuzz "${hasty[@]}" \
+    -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 -Dtests=enabled -Dfuzz=enabled \
+    -Dexamples=disabled &&
     build fuzz tests/fuzz/fuzz-reply tests/fuzz/fuzz-words || { fail "build of build/fuzz"; return 1; }
   for target in reply words; do
     mkdir -p "$found/$target"

@@ -11,8 +11,8 @@ left_out=(--exclude 'ffi_*' --exclude '*no_alloc*' --exclude '*no_syscall*' --ex
 addresses() { # ARGUMENT of run_tests.py…
   export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1:detect_leaks=1
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-  CC=gcc CXX=g++ configure_or_fail asan -Db_sanitize=address,undefined -Doptimization=1 -Dtests=enabled \
-    -Dtls=enabled -Dexamples=enabled "$(strict_options)" &&
+  CC=clang CXX=clang++ configure_or_fail asan "${hasty[@]}" -Db_sanitize=address,undefined -Db_lundef=false \
+    -Doptimization=1 -Dtests=enabled -Dtls=enabled -Dexamples=enabled "$(strict_options)" &&
     make_and_run_suites asan unit api stress redis queue quorum -- --timeout-multiplier 2 "${left_out[@]}" "$@"
 }
 
@@ -20,8 +20,8 @@ addresses() { # ARGUMENT of run_tests.py…
 # locks, so it races on purpose; the same work under locks is done by the stress programs.
 threads() { # ARGUMENT of run_tests.py…
   export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:detect_deadlocks=1:history_size=4
-  CC=clang CXX=clang++ configure_or_fail tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Dtests=enabled \
-    -Dtls=enabled -Dexamples=enabled "$(strict_options)" &&
+  CC=clang CXX=clang++ configure_or_fail tsan "${hasty[@]}" -Db_sanitize=thread -Db_lundef=false -Doptimization=1 \
+    -Dtests=enabled -Dtls=enabled -Dexamples=enabled "$(strict_options)" &&
     make_and_run_suites tsan unit api stress redis queue quorum -- --timeout-multiplier 4 "${left_out[@]}" \
       --exclude example_index_demo "$@"
 }

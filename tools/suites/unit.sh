@@ -14,12 +14,13 @@ scripts_ran_whole() {
 
 quick() { ordinary_build && run_suites release unit; }
 gate() { quick && scripts_ran_whole; }
-gate_needs="clang"
+nightly_needs="clang"
 
 # The second compiler reads the same code with other warnings and lays it out differently. In the gate that is what the
-# suite sanitizers builds for threads.
+# suite sanitizers builds.
 nightly() {
   gate
-  CC=clang CXX=clang++ build_or_fail clang -Dtests=enabled -Dtls=enabled -Dexamples=enabled -Dwerror=true &&
+  CC=clang CXX=clang++ build_or_fail clang "${hasty[@]}" -Dtests=enabled -Dtls=enabled -Dexamples=enabled \
+    -Dwerror=true &&
     run_suites clang unit
 }
