@@ -89,7 +89,6 @@ ruby_tests() {
   beside redis ruby_on_redis minitest "$ruby" LIBLOCK_TEST_REDIS "ruby -Ilib -Itest test/all.rb -v"
   beside quorum ruby_on_quorum minitest "$ruby" LIBLOCK_TEST_QUORUM "ruby -Ilib -Itest test/all.rb -v"
   check yard in_folder "$ruby" everything_is_explained
-  check gem_build in_folder "$ruby" gem build -q -o "$build_root/bindings/liblock.gem" liblock.gemspec
   local sample
   for sample in basic timeout fencing renewal_and_loss many_owners; do
     check "ruby_sample_$sample" in_folder "$ruby" ruby -Ilib "samples/$sample.rb"
@@ -115,6 +114,12 @@ nothing_leaks_under_valgrind() {
 
 overhead() { python3 "$root/bench/bindings.py" --rounds 3 --build "$build_root/bindings" || fail overhead; }
 
+# With the ordinary tool of each language, from outside.
+starts() {
+  run_program "$root/tests/abi/binding_starts.py" "$root" "go=nobody else is here" "rust=held with token" \
+    "ruby=alone with invoice 17"
+}
+
 # The languages ask nothing of each other, and much of what they do is waiting.
 side_by_side() { # FUNCTION…
   local one
@@ -132,6 +137,7 @@ side_by_side() { # FUNCTION…
 everything() { # PROGRAMS of each context…
   ordinary_build && install_for_bindings || return 1
   side_by_side go_tests rust_tests ruby_tests
+  starts
   same_in_all_languages "$@"
   nothing_leaks_under_valgrind
   overhead

@@ -19,7 +19,7 @@ class LoadTest < Minitest::Test
   end
 
   def test_the_first_program_of_the_readme_runs
-    program = File.read("#{FOLDER}/README.md")[/^```ruby\n(.*?)^```/m, 1]
+    program = File.read("#{FOLDER}/README.md")[/<<'END'\n(.*?)^    END$/m, 1]
     out, status = Open3.capture2e(RbConfig.ruby, "-W", "-I#{FOLDER}/lib", "-e", program)
     assert status.success?, out
     assert_match(/\Aalone with invoice 17, token \d+\n#<Liblock::Lock "invoice:17" ok>\n\z/, out)
