@@ -17,6 +17,7 @@ namespace {
 // Few enough that a script holds the server up for about as long as a few commands.
 constexpr size_t kBatch = 32;
 constexpr Nanos kCollect = 20 * kMillisecond;
+constexpr Nanos kPauseMost = 1'000 * kMillisecond;
 constexpr Nanos kShortest = 20 * kMillisecond;
 
 int64_t ms_of(Nanos ttl) { return ttl == kNever ? 0 : std::max<int64_t>(1, ttl / kMillisecond); }
@@ -30,7 +31,7 @@ void Keeper::stop() {
   instance_.runtime->cancel(flush_);
   leases_.clear();
   due_.clear();
-  renewals_per_s_ = 0;
+  renewals_nhz_ = 0;
 }
 
 void Keeper::begin(const LeaseRef &lease, Nanos sent_at) {
@@ -107,10 +108,17 @@ void Keeper::collect(const LeaseRef &lease) {
   const Nanos now = instance_.runtime->now();
   const bool is_short = lease->ttl < 500 * kMillisecond;
   if (is_short || (due_.size() >= kBatch && now >= next_batch_at_)) return flush();
-  instance_.runtime->arm(flush_, std::max(now + kCollect, due_.size() >= kBatch ? next_batch_at_ : 0));
+  urgent_at_ = std::min(urgent_at_, now + until_urgent(*lease));
+  arm_flush(now);
 }
 
-// What is due, one batch; the rest a moment later, unless it is urgent.
+// A batch that is full waits for its turn, unless something in it cannot.
+void Keeper::arm_flush(Nanos now) {
+  const Nanos turn = due_.size() >= kBatch ? std::min(next_batch_at_, urgent_at_) : 0;
+  instance_.runtime->arm(flush_, std::max(now + kCollect, turn));
+}
+
+// What is due, one batch, the most urgent first; the rest a moment later, unless it is urgent too.
 void Keeper::flush() {
   instance_.runtime->cancel(flush_);
   drop_what_is_not_due();
@@ -124,11 +132,23 @@ void Keeper::flush() {
     return instance_.link.connect();
   }
   const Nanos now = instance_.runtime->now();
-  do {
+  bool has_sent = false;
+  urgent_at_ = kNever;
+  while (!due_.empty()) {
+    const auto first = std::min_element(
+        due_.begin(), due_.end(),
+        [this](const LeaseRef &a, const LeaseRef &b) { return until_urgent(*a) < until_urgent(*b); });
+    const Nanos left = until_urgent(**first);
+    if (has_sent && left > 0) {
+      urgent_at_ = now + left;
+      break;
+    }
+    std::iter_swap(due_.begin(), first);
     send_batch(take_batch());
-  } while (!due_.empty() && is_urgent(*due_.front()));
+    has_sent = true;
+  }
   next_batch_at_ = now + pause_between_batches();
-  if (!due_.empty()) instance_.runtime->arm(flush_, next_batch_at_);
+  if (!due_.empty()) arm_flush(now);
 }
 
 // An extend may have been sent meanwhile: behind it, a renewal would take something away.
@@ -143,8 +163,10 @@ void Keeper::drop_what_is_not_due() {
   });
 }
 
-bool Keeper::is_urgent(const Lease &lease) const {
-  return lease.ends_at.load() - instance_.clock.now() < lease.ttl / 2 || lease.ttl < 500 * kMillisecond;
+// Until half of its time is over, which it never waits for; a short one not at all.
+Nanos Keeper::until_urgent(const Lease &lease) const {
+  if (lease.ttl < 500 * kMillisecond) return 0;
+  return std::max<Nanos>(0, lease.ends_at.load() - lease.ttl / 2 - instance_.clock.now());
 }
 
 // The first, and those that are alike in what a call says once. What is left of max_hold shrinks between two looks at
@@ -170,15 +192,16 @@ std::vector<LeaseRef> Keeper::take_batch() {
   return batch;
 }
 
-// A fifth faster than they come, so that none ever waits for long.
+// A fifth faster than they come, so that none ever waits for long; and not for long where few come.
 Nanos Keeper::pause_between_batches() const {
-  if (renewals_per_s_ <= 0) return 0;
-  return static_cast<Nanos>(0.8 * static_cast<double>(kBatch) / renewals_per_s_ * 1e9);
+  if (renewals_nhz_ <= 0) return 0;
+  const double pause = 0.8 * static_cast<double>(kBatch) / static_cast<double>(renewals_nhz_) * 1e18;
+  return pause < static_cast<double>(kPauseMost) ? static_cast<Nanos>(pause) : kPauseMost;
 }
 
-void Keeper::set_rate(Lease &lease, double renewals_per_s) {
-  renewals_per_s_ += renewals_per_s - lease.renewals_per_s;
-  lease.renewals_per_s = renewals_per_s;
+void Keeper::set_rate(Lease &lease, int64_t renewals_nhz) {
+  renewals_nhz_ += renewals_nhz - lease.renewals_nhz;
+  lease.renewals_nhz = renewals_nhz;
 }
 
 void Keeper::send_batch(std::vector<LeaseRef> leases) {
@@ -199,7 +222,7 @@ void Keeper::set_renewal(Lease &lease, Nanos from, Nanos ttl) {
     const Nanos least = std::min(ttl, lease.ttl);
     lease.renew_at = from + ttl - least * 2 / 3 - instance_.random.up_to(least / 30);
   }
-  set_rate(lease, lease.renew_at == kNever ? 0 : 3e9 / static_cast<double>(std::min(ttl, lease.ttl)));
+  set_rate(lease, lease.renew_at == kNever ? 0 : 3'000'000'000'000'000'000 / std::min(ttl, lease.ttl));
 }
 
 void Keeper::try_again(const LeaseRef &lease) {

@@ -57,7 +57,8 @@ class Keeper final : public LeaseKeeper {
   void arm(Lease &lease);
   void collect(const LeaseRef &lease);
   void flush();
-  bool is_urgent(const Lease &lease) const;
+  void arm_flush(Nanos now);
+  Nanos until_urgent(const Lease &lease) const;
   std::vector<LeaseRef> take_batch();
   void send_batch(std::vector<LeaseRef> leases);
   void give_back(const Lease &lease);
@@ -66,15 +67,17 @@ class Keeper final : public LeaseKeeper {
   void try_again(const LeaseRef &lease);
   Nanos renewal_ttl(const Lease &lease) const;
   void set_renewal(Lease &lease, Nanos from, Nanos ttl);
-  void set_rate(Lease &lease, double renewals_per_s);
+  void set_rate(Lease &lease, int64_t renewals_nhz);
   Nanos pause_between_batches() const;
 
   Instance &instance_;
   std::vector<LeaseRef> leases_;  // all that are held
   std::vector<LeaseRef> due_;     // for the next batch
   Flush flush_;
-  Nanos next_batch_at_ = 0;    // by the runtime's clock
-  double renewals_per_s_ = 0;  // of all leases
+  Nanos next_batch_at_ = 0;   // by the runtime's clock, as is the next one
+  Nanos urgent_at_ = kNever;  // nothing that is due may wait for longer
+  int64_t renewals_nhz_ =
+      0;  // of all leases: whole numbers, so that what is added and taken away leaves nothing
 };
 
 }  // namespace liblock

@@ -60,6 +60,34 @@ UNIT_TEST(ten_thousand_leases_are_renewed_in_batches_at_an_even_pace) {
   for (const Wanted *lock : locks) EXPECT(lock->losses == 0 && s.a.holds(lock->grant().handle));
 }
 
+// Two that fall due together with different times to live go in different calls.
+UNIT_TEST(a_lease_is_renewed_though_what_fell_due_with_it_has_gone) {
+  Stage s;
+  for (int i = 0; i < 100; ++i) {
+    Wanted &first = s.a.take("first", waiting_ms(0, 3'000));
+    Wanted &second = s.a.take("second", waiting_ms(0, 3'001));
+    s.world.run_ms(1'200);
+    s.a.release(first.grant().handle);
+    s.world.run_ms(6'000);
+    EXPECT(s.a.holds(second.grant().handle) && second.losses == 0);
+    s.a.release(second.grant().handle);
+    s.world.run_ms(10);
+  }
+}
+
+UNIT_TEST(a_short_lease_is_renewed_in_time_behind_many_long_ones) {
+  Stage s;
+  for (int i = 0; i < 200; ++i) s.a.take("long" + std::to_string(i), waiting_ms(0, 600'000));
+  s.world.run_ms(175'000);
+  s.a.host().cut();
+  s.world.run_ms(30'000);  // all of them fall due
+  s.a.host().mend();
+  s.world.run_ms(3'000);
+  Wanted &lock = s.a.take("short", waiting_ms(0, 3'000));
+  s.world.run_ms(30'000);
+  EXPECT(s.a.holds(lock.grant().handle) && lock.losses == 0);
+}
+
 UNIT_TEST(a_lock_is_kept_through_a_connection_that_breaks_every_second) {
   Stage s;
   Wanted &lock = s.a.take("k", waiting_ms(0, 3'000));
@@ -375,6 +403,8 @@ UNIT_MAIN("keeping leases on a server", cmocka_unit_test(a_renewed_lease_outlive
           cmocka_unit_test(a_first_lease_is_short_until_its_holder_has_shown_that_it_lives),
           cmocka_unit_test(a_lease_that_is_not_renewed_ends_here_before_it_ends_there),
           cmocka_unit_test(ten_thousand_leases_are_renewed_in_batches_at_an_even_pace),
+          cmocka_unit_test(a_lease_is_renewed_though_what_fell_due_with_it_has_gone),
+          cmocka_unit_test(a_short_lease_is_renewed_in_time_behind_many_long_ones),
           cmocka_unit_test(a_lock_is_kept_through_a_connection_that_breaks_every_second),
           cmocka_unit_test(a_lock_is_kept_through_answers_that_are_lost),
           cmocka_unit_test(an_outage_that_is_longer_than_the_lease_loses_it_once_and_at_its_end),
