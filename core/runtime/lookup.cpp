@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "runtime/thread.hpp"
 
 namespace liblock {
@@ -25,6 +26,7 @@ int Lookup::begin(uv_loop_t *loop, std::string host, uint16_t port, Done done) {
   const auto rung = [](uv_async_t *bell) {
     uv_close(reinterpret_cast<uv_handle_t *>(bell), [](uv_handle_t *handle) {
       auto *over = static_cast<Lookup *>(handle->data);
+      LIBLOCK_ASSERT(over->is_over_.load(std::memory_order_acquire));
       if (over->done_ != nullptr) over->done_(over->status_, std::move(over->addresses_));
       delete over;
     });
@@ -39,7 +41,7 @@ int Lookup::begin(uv_loop_t *loop, std::string host, uint16_t port, Done done) {
     start_thread("liblock-lookup", [lookup] { lookup->run(); });
   } catch (const std::system_error &) {
     lookup->status_ = UV_EAGAIN;
-    uv_async_send(&lookup->over_);
+    lookup->ring();
   }
   return 0;
 }
@@ -70,6 +72,13 @@ void Lookup::run() {
     addresses_.push_back(address);
   }
   if (list != nullptr) freeaddrinfo(list);
+  ring();
+}
+
+// What was found is handed over here and not by libuv: it may answer the bell before it has said in its own way that it
+// was rung, as ThreadSanitizer noticed.
+void Lookup::ring() {
+  is_over_.store(true, std::memory_order_release);
   uv_async_send(&over_);
 }
 

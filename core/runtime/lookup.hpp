@@ -29,13 +29,16 @@ class Lookup {
   Lookup(std::string host, uint16_t port, Done done);
   ~Lookup() { --under_way_; }
   void run();
+  void ring();
 
   static std::atomic<int> under_way_;
   uv_async_t over_{};
   const std::string host_, port_;
   const Done done_;
+  // Of the thread until it is over, of the loop's from then on.
   int status_ = 0;
   std::vector<sockaddr_storage> addresses_;
+  std::atomic<bool> is_over_{false};
 };
 
 }  // namespace liblock
