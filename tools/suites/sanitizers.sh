@@ -25,8 +25,8 @@ threads() { # ARGUMENT of run_tests.py…
   export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:detect_deadlocks=1:history_size=4
   CC=clang CXX=clang++ configure_or_fail tsan "${hasty[@]}" -Db_sanitize=thread -Db_lundef=false -Doptimization=1 \
     -Dtests=enabled -Dtls=enabled -Dexamples=enabled "$(strict_options)" &&
-    make_and_run_suites tsan unit api stress redis queue quorum -- --timeout-multiplier 4 "${at_once[@]}" "${left_out[@]}" \
-      --exclude example_index_demo "$@"
+    make_and_run_suites tsan unit api stress redis queue quorum -- --timeout-multiplier 4 "${at_once[@]}" \
+      "${left_out[@]}" --exclude example_index_demo "$@"
 }
 
 # The rounds of the quick size: the instrumented programs are 5 to 15 times slower. Of the programs over a quorum each
