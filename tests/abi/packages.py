@@ -39,7 +39,7 @@ def make_packages(tap, source, version):
     tap.rule("debian_and_the_header_say_the_same_version", [] if f"({version}-" in changelog else [changelog])
     done = run(["dpkg-buildpackage", "-us", "-uc"], cwd=source, env={**os.environ, "LC_ALL": "C.UTF-8"})
     tap.rule("debians_tools_build_the_packages", [] if done.returncode == 0 else said(done)[-60:])
-    packages = sorted(source.parent.glob("*.deb"))
+    packages = sorted(path for path in source.parent.glob("*.deb") if "-dbgsym_" not in path.name)
     names = [path.name.split("_")[0] for path in packages]
     control = (source / "debian/control").read_text(encoding="utf-8")
     wanted = sorted(re.findall(r"^Package: (.*)$", control, re.MULTILINE))
