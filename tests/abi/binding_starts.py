@@ -32,8 +32,8 @@ def problems(root, language, text):
     if not commands:
         return ["its section Start has no commands"]
     with tempfile.TemporaryDirectory() as directory:
-        own = {"LIBLOCK": str(root), "GEM_HOME": f"{directory}/gems", "CARGO_NET_OFFLINE": "true", "GOFLAGS": "-mod=mod",
-               "GOPROXY": "off"}
+        own = {"LIBLOCK": str(root), "GEM_HOME": f"{directory}/gems", "CARGO_NET_OFFLINE": "true",
+               "GOFLAGS": "-mod=mod", "GOPROXY": "off"}
         done = subprocess.run(["sh", "-eu"], input=commands, cwd=directory, env={**os.environ, **own},
                               capture_output=True, text=True, timeout=600, check=False)
     return [] if done.returncode == 0 and text in done.stdout else [

@@ -20,5 +20,3 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
-
-#include <uv.h>
