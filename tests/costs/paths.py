@@ -2,13 +2,15 @@
 """The paths that are counted: where, under which name, how often, and what of each does not vary.
 
 Two threads that wake each other, or a thread and its loop, look and sleep as a scheduler has them: of a call that
-waits only what is sent is counted. Renewals go out by the clock, a few sooner or later in a call: of them the
-instructions, allocations and commands are counted, to within a few per cent.
+waits only what is sent is counted. How many answers of servers are there at one turn of the loop is a matter of chance,
+and with it the system calls for them. Renewals go out by the clock: how many are due together depends on the machine,
+so that they are only counted roughly.
 """
 from typing import NamedTuple
 
 LOCAL = ("instructions", "allocations", "system_calls")
-REMOTE = ("instructions", "allocations", "commands", "writes", "round_trips")
+OF_MANY = ("instructions", "allocations", "commands", "writes", "round_trips")
+REMOTE = ("instructions", "allocations", "system_calls", "commands", "writes", "round_trips")
 WAITING = ("commands", "writes", "round_trips")
 
 
@@ -18,7 +20,7 @@ class Path(NamedTuple):
     walk: str  # as the program calls it
     rounds: int
     kinds: tuple
-    is_paced: bool = False  # by the clock: a few more or fewer go out together
+    is_paced: bool = False  # by the clock: more or fewer go out together
 
 
 def local(name, walk, rounds=2000):
@@ -44,12 +46,12 @@ PATHS = [
     local("inspect", "inspect"),
     Path("redis", "redis: acquire, release", "acquire on servers", 300, REMOTE),
     Path("redis", "redis: acquire, release, both waited for", "acquire", 300, WAITING),
-    Path("redis", "redis: 64 at once acquire, release", "64 acquires at once", 20, REMOTE),
-    Path("redis", "redis: renew a lease, one of 1,000", "renew 1,000 leases", 2,
+    Path("redis", "redis: 64 at once acquire, release", "64 acquires at once", 20, OF_MANY),
+    Path("redis", "redis: renew a lease, one of 1,000", "renew 1,000 leases", 1,
          ("instructions", "allocations", "commands"), is_paced=True),
     Path("redis", "redis: hand over to another client", "hand over to another client", 200, REMOTE),
-    Path("quorum", "quorum of 3: acquire, release", "acquire on servers", 200, REMOTE),
-    Path("quorum", "quorum of 3: 64 at once acquire, release", "64 acquires at once", 10, REMOTE),
+    Path("quorum", "quorum of 3: acquire, release", "acquire on servers", 200, OF_MANY),
+    Path("quorum", "quorum of 3: 64 at once acquire, release", "64 acquires at once", 10, OF_MANY),
 ]
 # What is known without counting, for whoever asks whether the instruments see anything.
 KNOWN = Path("local", "known", "known", 1000, LOCAL)

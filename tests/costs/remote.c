@@ -9,7 +9,7 @@
 
 #include "costs.h"
 
-enum { DEPTH = COSTS_KEYS, LEASES = 1000, LEASE_MS = 1500, PATIENCE = 1000 };
+enum { DEPTH = COSTS_KEYS, LEASES = 1000, LEASE_MS = 9000, PATIENCE = 1000 };
 
 static uv_loop_t loop;
 static unsigned long ended;

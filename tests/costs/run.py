@@ -3,10 +3,11 @@
 """Compares what the main paths cost in things that do not vary with what baseline.json says that they cost.
 
 Exact: allocations, system calls, commands that reach a server, writes and round trips, to within one of them in a
-hundred operations, since what a library does by the clock may fall between any two. Instructions may differ by
-a few per cent, which is what another patch release of a compiler or of a library below makes of the same source, and by
-half where another compiler made the program. Times are never asserted. What came out wrong is counted again, and the
-least counts: noise only ever adds. What became better is told, so that the baseline follows.
+hundred operations, since what the library does by the clock may fall between any two. Instructions, and system calls
+where a server is asked, may differ by a few per cent, which is what another patch release of a compiler or of a library
+below makes of the same source; instructions by half where another compiler made the program. Times are never asserted.
+What came out wrong is counted again, and the least counts: noise only ever adds. What became better is told, so that
+the baseline follows.
 
 Usage: run.py COSTS AGENT [--only TEXT] [--baseline FILE] [--update], COSTS being the program of this folder and AGENT
 that of tests/integration. Prints TAP. --update writes the baseline, and the table of it in bench/README.md.
@@ -32,6 +33,7 @@ from tap import Tap  # noqa: E402
 BASELINE = HERE / "baseline.json"
 TOLERANCE = {"local": 0.03, "redis": 0.08, "quorum": 0.08}
 TOLERANCE_OF_OTHERS = 0.5  # for instructions that another compiler made
+TOLERANCE_OF_PACED = 0.3
 STRAY = 0.01
 ATTEMPTS = 3
 
@@ -50,9 +52,12 @@ def servers_for(where):
 
 
 def tolerance(path, kind, is_same_maker):
-    if kind != "instructions":
-        return TOLERANCE[path.where] if path.is_paced else 0.0
-    return TOLERANCE[path.where] if is_same_maker else TOLERANCE_OF_OTHERS
+    allowed = TOLERANCE_OF_PACED if path.is_paced else TOLERANCE[path.where]
+    if kind == "instructions":
+        return allowed if is_same_maker else TOLERANCE_OF_OTHERS
+    # A loop may turn once more before an answer is there.
+    varies = path.is_paced or (kind == "system_calls" and path.where != "local")
+    return allowed if varies else 0.0
 
 
 def is_worse(found, known, allowed):
@@ -65,14 +70,20 @@ def is_better(found, known, allowed):
 
 def measure(program, path, known, made_by):
     """{kind: figure}, the least of as many attempts as it takes to be no worse than what is known."""
-    least = {}
+    least, failed = {}, None
     for _ in range(ATTEMPTS):
-        with servers_for(path.where) as (url, servers):
-            found, maker = per_operation(program, path.walk, path.rounds, url, servers)
+        try:
+            with servers_for(path.where) as (url, servers):
+                found, maker = per_operation(program, path.walk, path.rounds, url, servers)
+        except Failed as failure:  # such as a lease that ended on a machine that was busy with other things
+            failed = failure
+            continue
         least = {kind: min(found[kind], least.get(kind, found[kind])) for kind in path.kinds}
         if not any(is_worse(least[kind], known.get(kind, 0), tolerance(path, kind, maker == made_by))
                    for kind in path.kinds):
             break
+    if not least:
+        raise failed
     return least, maker
 
 
