@@ -25,41 +25,44 @@ void describe(liblock_context *context, const HoldView &seen, Outcome &outcome) 
   outcome.grant.remaining = left_of(context, seen);
 }
 
-// How it was confirmed, for a result.
-struct OnServer {
-  std::string message;
-  uint8_t votes = 0, nodes = 0;
-};
+// Waits for the server's answer, and tells of it how the release was confirmed.
+[[gnu::noinline]] liblock_status release_on_server(Context &context, liblock_lock lock,
+                                                   liblock_result *result) {
+  Outcome confirmed;
+  const liblock_status status = guarded([&] {
+    WaitedAsk ask(Ask::What::Release);
+    ask.lock = lock;
+    Outcome outcome;
+    const Status ended = context.ask(ask, false, outcome);
+    confirmed.message = std::move(outcome.message);
+    confirmed.grant.votes = outcome.grant.votes;
+    confirmed.grant.nodes = outcome.grant.nodes;
+    return ended;
+  });
+  confirmed.status = static_cast<Status>(status);
+  return finish(result, confirmed);
+}
 
-[[gnu::noinline]] Status release_on_server(Context &context, liblock_lock lock, OnServer &confirmed) {
-  WaitedAsk ask(Ask::What::Release);
-  ask.lock = lock;
+[[gnu::noinline]] liblock_status tell_failure(liblock_result *result, liblock_status status) {
   Outcome outcome;
-  const Status status = context.ask(ask, false, outcome);
-  confirmed = {std::move(outcome.message), outcome.grant.votes, outcome.grant.nodes};
-  return status;
+  outcome.status = static_cast<Status>(status);
+  return finish(result, outcome);
 }
 
 }  // namespace
 
+// What only a server, a failure or a result asks for stands apart, so that the shortest release makes none of it.
 liblock_status liblock_release(liblock_context *context, liblock_lock lock, liblock_result *result) {
   if (!result_is_usable(result)) return LIBLOCK_INVALID_ARGUMENT;
-  OnServer confirmed;
-  const liblock_status status = guarded([&] {
-    const Status open = usable(context);
-    if (open != Status::OK) return open;
-    const bool has_server = context->rep->options().kind.has_server;
-    return has_server ? release_on_server(*context->rep, lock, confirmed) : context->rep->release(lock);
-  });
-  if (result != nullptr) {
-    Outcome outcome;
-    outcome.status = static_cast<Status>(status);
-    outcome.message = std::move(confirmed.message);
-    outcome.grant.votes = confirmed.votes;
-    outcome.grant.nodes = confirmed.nodes;
-    fill_result(result, outcome);
+  liblock_status status = raw(usable(context));
+  if (status == LIBLOCK_OK) {
+    if (context->rep->options().kind.has_server) return release_on_server(*context->rep, lock, result);
+    status = guarded([&] { return context->rep->release(lock); });
   }
-  return status;
+  if (result == nullptr) return status;
+  if (status != LIBLOCK_OK) return tell_failure(result, status);
+  fill_numbers(result, Status::OK, Grant(), 0);
+  return LIBLOCK_OK;
 }
 
 liblock_status liblock_release_keys(liblock_context *context, liblock_owner *owner, const liblock_bytes *keys,

@@ -2,17 +2,36 @@
 // See completions.hpp.
 #include "context/completions.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <new>
+#include <utility>
 
 namespace liblock {
 
 Completions::Completions(size_t capacity, std::shared_ptr<std::atomic<uint64_t>> dropped_notices)
     : capacity_(capacity), dropped_(std::move(dropped_notices)) {}
 
+int Completions::fd() {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(is_polled_, true) && count_ != 0) not_empty_.raise();
+  return not_empty_.fd();
+}
+
+// With mutex_.
+void Completions::make_room(size_t places) {
+  if (places <= ring_.size()) return;
+  std::vector<liblock_completion> larger(std::min(capacity_, std::max(kRingLeast, 2 * ring_.size())));
+  for (size_t i = 0; i < count_; ++i) larger[i] = ring_[(first_ + i) % ring_.size()];
+  ring_.swap(larger);
+  first_ = 0;
+}
+
 Status Completions::reserve() {
   const std::lock_guard lock(mutex_);
   if (closed_) return Status::CLOSED;
-  if (entries_.size() + reserved_ >= capacity_) return Status::LIMIT;
+  if (count_ + reserved_ >= capacity_) return Status::LIMIT;
+  make_room(count_ + reserved_ + 1);
   ++reserved_;
   return Status::OK;
 }
@@ -24,8 +43,8 @@ void Completions::unreserve() {
 }
 
 void Completions::put_locked(const liblock_completion &completion) {
-  entries_.push_back(completion);
-  if (entries_.size() == 1) not_empty_.raise();
+  ring_[(first_ + count_++) % ring_.size()] = completion;
+  if (count_ == 1 && is_polled_) not_empty_.raise();
   changed_.notify_one();
 }
 
@@ -38,28 +57,37 @@ bool Completions::put_reserved(const liblock_completion &completion) {
   return true;
 }
 
-bool Completions::put_notice(const liblock_completion &completion) {
+bool Completions::put_notice(const liblock_completion &completion) try {
   const std::lock_guard lock(mutex_);
-  if (closed_ || entries_.size() + reserved_ >= capacity_) {
+  if (closed_ || count_ + reserved_ >= capacity_) {
     dropped_->fetch_add(1, std::memory_order_relaxed);
     return false;
   }
+  make_room(count_ + reserved_ + 1);
   put_locked(completion);
   return true;
+} catch (const std::bad_alloc &) {
+  dropped_->fetch_add(1, std::memory_order_relaxed);
+  return false;
 }
 
 Status Completions::next(Nanos wait, liblock_completion &completion) {
   std::unique_lock lock(mutex_);
-  const auto ready = [this] { return !entries_.empty() || (closed_ && reserved_ == 0); };
+  const auto ready = [this] { return count_ != 0 || (closed_ && reserved_ == 0); };
   if (wait >= kNever / 4) {
     changed_.wait(lock, ready);
-  } else if (!changed_.wait_for(lock, std::chrono::nanoseconds(wait), ready)) {
+  } else if (!ready() && (wait == 0 || !changed_.wait_for(lock, std::chrono::nanoseconds(wait), ready))) {
     return Status::TIMEOUT;
   }
-  if (entries_.empty()) return Status::CLOSED;
-  completion = entries_.front();
-  entries_.pop_front();
-  if (entries_.empty()) not_empty_.lower();
+  if (count_ == 0) return Status::CLOSED;
+  completion = ring_[first_];
+  first_ = (first_ + 1) % ring_.size();
+  if (--count_ != 0) return Status::OK;
+  if (is_polled_) not_empty_.lower();
+  if (reserved_ == 0 && ring_.size() > kRingKept) {
+    ring_ = {};
+    first_ = 0;
+  }
   return Status::OK;
 }
 
@@ -70,14 +98,17 @@ void Completions::close() {
 }
 
 void Completions::abandon(const std::function<void(const liblock_completion &)> &unread) {
-  std::deque<liblock_completion> left;
+  std::vector<liblock_completion> left;
+  size_t first, count;
   {
     const std::lock_guard lock(mutex_);
     closed_ = abandoned_ = true;
-    left.swap(entries_);
+    left.swap(ring_);
+    first = std::exchange(first_, 0);
+    count = std::exchange(count_, 0);
     changed_.notify_all();
   }
-  for (const liblock_completion &completion : left) unread(completion);
+  for (size_t i = 0; i < count; ++i) unread(left[(first + i) % left.size()]);
 }
 
 }  // namespace liblock

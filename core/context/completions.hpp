@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // A completion queue: ends of requests and notices of losses, read in order by whoever polls the descriptor
-// or waits. A request reserves its place when it is made, so that its end always finds room; notices may be
-// dropped.
+// or waits. A request reserves its place when it is made, and the memory with it, so that its end always finds room;
+// notices may be dropped. Once warm it allocates nothing; and while nobody has asked for the descriptor, it makes no
+// system call but to wake who waits.
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <mutex>
+#include <vector>
 
 #include "base/platform.hpp"
 #include "engine/acquire_params.hpp"
@@ -18,9 +19,9 @@ class Completions final : public CompletionSink {
  public:
   // Throws std::system_error when no descriptor can be had.
   Completions(size_t capacity, std::shared_ptr<std::atomic<uint64_t>> dropped_notices);
-  int fd() const { return not_empty_.fd(); }
+  int fd();
 
-  Status reserve();
+  Status reserve();  // throws std::bad_alloc
   void unreserve();
   // Fills a reserved place. False: the queue was freed, nobody will read it.
   bool put_reserved(const liblock_completion &completion);
@@ -33,14 +34,21 @@ class Completions final : public CompletionSink {
   void close_fd_after_fork() { not_empty_.close(); }
 
  private:
+  static constexpr size_t kRingLeast = 16;
+  static constexpr size_t kRingKept = 4'096;  // a larger one goes when all was read
+
+  void make_room(size_t places);
   void put_locked(const liblock_completion &completion);
 
   const size_t capacity_;
-  ReadableFlag not_empty_;  // raised exactly while entries_ is not empty
+  ReadableFlag not_empty_;  // once is_polled_, raised exactly while count_ is not 0
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<liblock_completion> entries_;  // guarded by mutex_, as all below
+  std::vector<liblock_completion> ring_;  // guarded by mutex_, as all below; has room for count_ + reserved_
+  size_t first_ = 0;
+  size_t count_ = 0;
   size_t reserved_ = 0;
+  bool is_polled_ = false;  // somebody has the descriptor
   bool closed_ = false;
   bool abandoned_ = false;
   const std::shared_ptr<std::atomic<uint64_t>> dropped_;  // the context's count, over all its queues

@@ -182,7 +182,7 @@ inline Status Context::read_usual(const liblock_acquire_options *options, bool t
   const liblock_acquire_options &o = options == nullptr ? kAcquireDefaults : *options;
   if (options != nullptr) {
     const bool usual = o.struct_size == sizeof o && differs_in_waiting_only(o, kAcquireDefaults) &&
-                       ttl_is_valid(o.ttl_ms, options_) && waiting_is_valid(o);
+                       o.owner == nullptr && ttl_is_valid(o.ttl_ms, options_) && waiting_is_valid(o);
     if (!usual) return Status::UNSUPPORTED;
   }
   ttl = ttl_of(o.ttl_ms);

@@ -312,6 +312,9 @@ const char *unsupported_in(const liblock_acquire_options &o, const ContextOption
 }  // namespace
 
 Status check_acquire_options(const liblock_acquire_options &o, const ContextOptions &context) {
+  if (differs_in_waiting_only(o, kAcquireDefaults) && ttl_is_valid(o.ttl_ms, context) &&
+      ttl_is_supported(o.ttl_ms, context) && waiting_is_valid(o))
+    return Status::OK;
   if (unsupported_in(o, context) != nullptr) return Status::UNSUPPORTED;
   bool fine = ttl_is_valid(o.ttl_ms, context);
   visit_ranges(o, [&fine](const Range &range) { fine = fine && range.holds(); });

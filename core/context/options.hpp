@@ -91,7 +91,7 @@ Status read_context_options(const liblock_context_options *given, const ContextK
                             ContextOptions &options, std::string &message);
 
 // Whether everything behind ttl_ms, wait_ms and retries is as the defaults have it: what nearly every acquire
-// passes, recognised by comparing words instead of checking twenty ranges.
+// passes, with or without an owner, recognised by comparing words instead of checking twenty ranges.
 inline bool differs_in_waiting_only(const liblock_acquire_options &o,
                                     const liblock_acquire_options &defaults) {
   constexpr size_t kFrom = offsetof(liblock_acquire_options, retry_interval_ms);
@@ -109,7 +109,7 @@ inline bool differs_in_waiting_only(const liblock_acquire_options &o,
   if constexpr (kRest != 0) {
     if (std::memcmp(a + kEnd - kRest, b + kEnd - kRest, kRest) != 0) return false;
   }
-  return difference == 0 && o.owner == nullptr;
+  return difference == 0;
 }
 
 inline bool waiting_is_valid(const liblock_acquire_options &o) {

@@ -13,9 +13,12 @@ inline constexpr Bytes kNodeKey = "ll1:node";
 inline void put_names(ScriptCall &call, const std::string &lock_key) {
   using Side = Keyspace::Side;
   call.key(lock_key);
+  std::string name = Keyspace::side_key(Side::Fence, lock_key);
   for (const Side side :
-       {Side::Fence, Side::Metadata, Side::Tickets, Side::Alive, Side::Claim, Side::Promise})
-    call.key(Keyspace::side_key(side, lock_key));
+       {Side::Fence, Side::Metadata, Side::Tickets, Side::Alive, Side::Claim, Side::Promise}) {
+    Keyspace::turn_side_key(name, side);
+    call.key(name);
+  }
 }
 
 }  // namespace liblock::quorum

@@ -88,7 +88,7 @@ class ScriptCall : public Command {
   void begin_again(const Script &script);
   void key(Bytes name);
   void argument(Bytes text);
-  void argument(int64_t number) { argument(std::to_string(number)); }
+  void argument(int64_t number);
 
   void add_scripts(Scripts &sent) override;
   void encode(std::string &wire) const override;

@@ -108,7 +108,7 @@ void Keeper::collect(const LeaseRef &lease) {
   const Nanos now = instance_.runtime->now();
   const bool is_short = lease->ttl < 500 * kMillisecond;
   if (is_short || (due_.size() >= kBatch && now >= next_batch_at_)) return flush();
-  urgent_at_ = std::min(urgent_at_, now + until_urgent(*lease));
+  urgent_at_ = std::min(urgent_at_, now + until_urgent(*lease, instance_.clock.now()));
   arm_flush(now);
 }
 
@@ -135,10 +135,11 @@ void Keeper::flush() {
   bool has_sent = false;
   urgent_at_ = kNever;
   while (!due_.empty()) {
-    const auto first = std::min_element(
-        due_.begin(), due_.end(),
-        [this](const LeaseRef &a, const LeaseRef &b) { return until_urgent(*a) < until_urgent(*b); });
-    const Nanos left = until_urgent(**first);
+    const Nanos at = instance_.clock.now();
+    const auto first = std::min_element(due_.begin(), due_.end(), [at](const LeaseRef &a, const LeaseRef &b) {
+      return until_urgent(*a, at) < until_urgent(*b, at);
+    });
+    const Nanos left = until_urgent(**first, at);
     if (has_sent && left > 0) {
       urgent_at_ = now + left;
       break;
@@ -163,10 +164,11 @@ void Keeper::drop_what_is_not_due() {
   });
 }
 
-// Until half of its time is over, which it never waits for; a short one not at all.
-Nanos Keeper::until_urgent(const Lease &lease) const {
+// Until half of its time is over, which it never waits for; a short one not at all. now: of the leases' clock, read
+// once for all that are compared.
+Nanos Keeper::until_urgent(const Lease &lease, Nanos now) {
   if (lease.ttl < 500 * kMillisecond) return 0;
-  return std::max<Nanos>(0, lease.ends_at.load() - lease.ttl / 2 - instance_.clock.now());
+  return std::max<Nanos>(0, lease.ends_at.load() - lease.ttl / 2 - now);
 }
 
 // The first, and those that are alike in what a call says once. What is left of max_hold shrinks between two looks at

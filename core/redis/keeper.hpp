@@ -58,7 +58,7 @@ class Keeper final : public LeaseKeeper {
   void collect(const LeaseRef &lease);
   void flush();
   void arm_flush(Nanos now);
-  Nanos until_urgent(const Lease &lease) const;
+  static Nanos until_urgent(const Lease &lease, Nanos now);
   std::vector<LeaseRef> take_batch();
   void send_batch(std::vector<LeaseRef> leases);
   void give_back(const Lease &lease);

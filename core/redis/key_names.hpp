@@ -10,8 +10,11 @@ namespace liblock {
 inline void add_names(ScriptCall &call, const std::string &lock_key) {
   using Side = Keyspace::Side;
   call.key(lock_key);
-  for (const Side side : {Side::Fence, Side::Queue, Side::Entries, Side::Anyone, Side::Metadata, Side::Gap})
-    call.key(Keyspace::side_key(side, lock_key));
+  std::string name = Keyspace::side_key(Side::Fence, lock_key);
+  for (const Side side : {Side::Fence, Side::Queue, Side::Entries, Side::Anyone, Side::Metadata, Side::Gap}) {
+    Keyspace::turn_side_key(name, side);
+    call.key(name);
+  }
 }
 
 }  // namespace liblock

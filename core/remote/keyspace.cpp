@@ -2,6 +2,7 @@
 // See keyspace.hpp.
 #include "remote/keyspace.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
@@ -110,10 +111,14 @@ std::string change_text(uint32_t change) {
 
 std::string escape_field(Bytes text) {
   constexpr char kDigits[] = "0123456789abcdef";
+  const auto is_escaped = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '|' || c == '%';
+  };
+  if (std::none_of(text.begin(), text.end(), is_escaped)) return std::string(text);
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f || c == '|' || c == '%') {
+    if (is_escaped(c)) {
       out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
     } else {
       out.push_back(c);

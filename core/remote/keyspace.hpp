@@ -44,13 +44,17 @@ class Keyspace {
     Alive = 'a',    // until when each of them counts as alive
     Claim = 'c',    // whom the key, free, is kept for
     Promise = 'p',  // who may change the lock's value next
-    Told = 'd',     // of an observer: the token of the last lock that it was told of, with r when that has ended
-    Owner = 'o',    // of an owner's id instead of a lock key: what it waits for
+    Told = 'd',  // of an observer: the token of the last lock that it was told of, with r when that has ended
+    Owner = 'o',  // of an owner's id instead of a lock key: what it waits for
     // Of the prefix instead of a lock key.
     Instances = 'n',  // ID|INTERVAL_MS of those that say that they live, by when they are to count as silent
     Turn = 't'        // whose it is to flush the dead
   };
   static std::string side_key(Side side, Bytes lock_key);
+  // Makes the name of one side that of another one of the same key: whoever names all of them needs one string.
+  static void turn_side_key(std::string &name, Side side) {
+    name[kReserved.size()] = static_cast<char>(side);
+  }
   // The lock key that a side key belongs to; false: it is no side key.
   static bool lock_key_of(Bytes side_key, Bytes &lock_key);
   static std::string channel_of(Bytes instance) { return "ll1:i:" + std::string(instance); }

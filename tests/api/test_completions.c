@@ -86,6 +86,46 @@ static void the_descriptor_is_readable_just_while_the_queue_is_not_empty(void **
   liblock_completions_free(queue);
 }
 
+static void a_descriptor_that_is_asked_for_late_is_readable_at_once(void **state) {
+  liblock_completions *queue = open_queue(*state, 8);
+  request_to(*state, queue, "a", NULL, acquire_options());
+  request_to(*state, queue, "b", NULL, acquire_options());
+  const liblock_completion first = next_of(queue);
+  assert_ok(liblock_release(*state, first.lock, NULL));
+  assert_true(readable(queue, 0)); /* the first that is heard of it, while one end waits to be read */
+  const liblock_completion second = next_of(queue);
+  assert_false(readable(queue, 0));
+  assert_ok(liblock_release(*state, second.lock, NULL));
+  liblock_completions_free(queue);
+}
+
+static void read_in_turn(liblock_completions *queue, uintptr_t from, uintptr_t to) {
+  for (uintptr_t nth = from; nth < to; nth++) assert_true((uintptr_t)next_of(queue).user_data == nth);
+}
+
+/* Two in three are read at once, so that what is left grows while its beginning moves on. */
+static void a_queue_that_grows_while_it_is_read_keeps_the_order(void **state) {
+  enum { ENDS = 15000 };
+  liblock_completions *queue = open_queue(*state, ENDS);
+  uintptr_t read = 0;
+  for (int again = 0; again < 2; again++) {
+    const uintptr_t from = read;
+    for (uintptr_t nth = from; nth < from + ENDS; nth++) {
+      char key[32];
+      snprintf(key, sizeof key, "%zu", (size_t)nth);
+      request_to(*state, queue, key, (void *)nth, acquire_options());
+      if (nth % 3 == 2) {
+        read_in_turn(queue, read, read + 2);
+        read += 2;
+      }
+    }
+    read_in_turn(queue, read, from + ENDS);
+    read = from + ENDS;
+    assert_status(LIBLOCK_TIMEOUT, peek(queue, 0));
+  }
+  liblock_completions_free(queue);
+}
+
 static void an_entry_tells_request_lock_token_and_user_data(void **state) {
   int tag = 0;
   liblock_completions *queue = open_queue(*state, 4);
@@ -258,6 +298,8 @@ int main(void) {
       fresh(a_callback_and_a_queue_together_are_refused),
       fresh(an_empty_queue_is_not_readable_and_times_out),
       fresh(the_descriptor_is_readable_just_while_the_queue_is_not_empty),
+      fresh(a_descriptor_that_is_asked_for_late_is_readable_at_once),
+      fresh(a_queue_that_grows_while_it_is_read_keeps_the_order),
       fresh(an_entry_tells_request_lock_token_and_user_data),
       fresh(ends_are_read_in_the_order_in_which_they_came),
       fresh(a_cancelled_request_ends_in_the_queue_too),

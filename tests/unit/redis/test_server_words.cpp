@@ -56,6 +56,15 @@ UNIT_TEST(side_keys_are_different_for_different_keys) {
     EXPECT(!Keyspace::lock_key_of(other, lock_key));
 }
 
+UNIT_TEST(the_name_of_a_side_turns_into_that_of_another) {
+  using Side = Keyspace::Side;
+  std::string name = Keyspace::side_key(Side::Fence, "f:{f}");
+  for (const Side side : {Side::Queue, Side::Claim, Side::Fence}) {
+    Keyspace::turn_side_key(name, side);
+    EXPECT(name == Keyspace::side_key(side, "f:{f}"));
+  }
+}
+
 UNIT_TEST(lock_keys_that_look_like_side_keys_are_reserved) {
   EXPECT(Keyspace("").is_reserved("ll1:x") && Keyspace("ll").is_reserved("1:x") &&
          Keyspace("ll1:").is_reserved("x"));
@@ -122,11 +131,27 @@ UNIT_TEST(a_script_call_is_sent_by_its_digest_and_once_with_its_body) {
   EXPECT(wire == "*5\r\n$4\r\nEVAL\r\n$4\r\nbody\r\n$1\r\n1\r\n$3\r\nk\r\n\r\n$2\r\n-5\r\n");
 }
 
+UNIT_TEST(an_argument_of_any_length_is_sent_whole) {
+  const Script script{"name", "digest", "body"};
+  for (const size_t size : {0, 1, 9, 10, 95, 96, 97, 99, 100, 5'000}) {
+    Call call;
+    call.begin(script);
+    call.argument(std::string(size, 'x'));
+    call.argument(INT64_MIN);
+    std::string wire;
+    call.encode(wire);
+    EXPECT(wire == "*5\r\n$7\r\nEVALSHA\r\n$6\r\ndigest\r\n$1\r\n0\r\n$" + std::to_string(size) + "\r\n" +
+                       std::string(size, 'x') + "\r\n$20\r\n-9223372036854775808\r\n");
+  }
+}
+
 UNIT_MAIN("server words", cmocka_unit_test(error_texts_are_told_apart_by_their_code),
           cmocka_unit_test(errors_that_redis_6_wraps_are_found_inside),
           cmocka_unit_test(what_a_server_says_is_shown_printable_and_cut),
           cmocka_unit_test(side_keys_are_different_for_different_keys),
+          cmocka_unit_test(the_name_of_a_side_turns_into_that_of_another),
           cmocka_unit_test(lock_keys_that_look_like_side_keys_are_reserved),
           cmocka_unit_test(records_say_who_holds_and_foreign_strings_do_not),
           cmocka_unit_test(the_servers_clock_is_never_thought_to_be_ahead),
-          cmocka_unit_test(a_script_call_is_sent_by_its_digest_and_once_with_its_body))
+          cmocka_unit_test(a_script_call_is_sent_by_its_digest_and_once_with_its_body),
+          cmocka_unit_test(an_argument_of_any_length_is_sent_whole))
