@@ -237,6 +237,10 @@ std::vector<CommandSpec> describe() {
 
 void parse(int argc, char **argv, Arguments &arguments) {
   std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "help") {  // as it is asked for elsewhere: help COMMAND
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
   const auto mark = std::find(words.begin(), words.end(), "--");
   arguments.settings.json = std::find(words.begin(), mark, "--json") != mark;  // a mistake is told so as well
   if (mark != words.end() && std::find(words.begin(), mark, "run") != mark) {
@@ -253,8 +257,13 @@ void parse(int argc, char **argv, Arguments &arguments) {
   } catch (const CLI::Success &wish) {
     app.exit(wish);
     return;
+  } catch (const CLI::RequiredError &error) {
+    const auto unknown = app.remaining(true);  // of which the parser says only that something else is missing
+    const std::string cause =
+        unknown.empty() ? error.what() : "no command or option '" + unknown.front() + "'";
+    throw Failure(kUsage, printable(cause) + "; see lockctl --help");
   } catch (const CLI::ParseError &error) {
-    throw Failure(kUsage, printable(error.what()) + std::string("; see lockctl --help"));
+    throw Failure(kUsage, printable(error.what()) + "; see lockctl --help");
   }
   for (const CLI::App *at = &app; !at->get_subcommands().empty();) {
     at = at->get_subcommands().front();

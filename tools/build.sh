@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Configures and builds in build/NAME, quietly: the log is shown only when something fails. Configuring is
-# repeated only when the options changed, so that the second call costs what ninja needs to see that nothing
-# is to do. Sourced by ./dev.
+# Configures and builds in build/NAME, quietly: the log is shown only when something fails, and on a terminal its last
+# line meanwhile, so that nobody waits without a sign. Configuring is repeated only when the options changed, so that
+# the second call costs what ninja needs to see that nothing is to do. Sourced by ./dev.
 
 build_root=$root/build
 log_dir=$build_root/logs
@@ -19,6 +19,20 @@ show_log() { # LOG
   echo "dev: the whole log is $1" >&2
 }
 
+# logged LOG COMMAND…: what the command says goes to the end of LOG.
+logged() {
+  local log=$1 line
+  shift
+  if [ ! -t 2 ]; then
+    "$@" >>"$log" 2>&1
+    return
+  fi
+  "$@" 2>&1 | tee -a "$log" | {
+    while IFS= read -r line; do printf '\r\033[K%s\033[0m' "${line:0:79}" >&2; done
+    printf '\r\033[K' >&2
+  }
+}
+
 # configure NAME OPTION…: build/NAME exists with exactly these options afterwards. CC and CXX of the
 # environment are part of them, since meson fixes the compiler at the first set-up; so is the list of the
 # folders' build files, since meson does not see by itself that a folder has come.
@@ -32,9 +46,11 @@ configure() {
     again=(--reconfigure)
   fi
   echo "dev: configuring build/$name ($*)" >&2
-  if ! meson setup "${again[@]}" "$directory" "$root" "$@" >"$log_dir/$name-setup.log" 2>&1; then
+  : >"$log_dir/$name-setup.log"
+  if ! logged "$log_dir/$name-setup.log" meson setup "${again[@]}" "$directory" "$root" "$@"; then
     rm -rf "$directory"
-    if ! meson setup "$directory" "$root" "$@" >"$log_dir/$name-setup.log" 2>&1; then
+    : >"$log_dir/$name-setup.log"
+    if ! logged "$log_dir/$name-setup.log" meson setup "$directory" "$root" "$@"; then
       show_log "$log_dir/$name-setup.log"
       return 1
     fi
@@ -52,12 +68,12 @@ print("\n".join(sorted({os.path.relpath(file, sys.argv[1]) for target in json.lo
 
 # build NAME TARGET…: everything without a target.
 build() {
-  local name=$1 began=$SECONDS
+  local name=$1 began=$SECONDS steps
   shift
-  if ! ninja -C "$build_root/$name" -n "$@" | grep -q 'no work to do'; then
-    echo "dev: building build/$name" >&2
-  fi
-  if ! ninja -C "$build_root/$name" "$@" >"$log_dir/$name-build.log" 2>&1; then
+  steps=$(ninja -C "$build_root/$name" -n "$@" | sed -n '$s,^\[[0-9]*/\([0-9]*\)\].*,\1,p')
+  [ -z "$steps" ] || echo "dev: building build/$name, $steps steps; log: build/logs/$name-build.log" >&2
+  : >"$log_dir/$name-build.log"
+  if ! logged "$log_dir/$name-build.log" ninja -C "$build_root/$name" "$@"; then
     grep -E -A12 'error|FAILED' "$log_dir/$name-build.log" >"$log_dir/$name-errors.log" || true
     show_log "$log_dir/$name-errors.log"
     return 1

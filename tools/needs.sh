@@ -71,19 +71,26 @@ print_how_to_install() {
   echo "  (named as on Debian) $(for need in "$@"; do need_column "$need" 2; done | tr ',\n' '  ')"
 }
 
+# Says itself why it could not.
 apt_install() { # NEED…
   local -a as_root=() names=()
+  local log=$log_dir/apt.log
   if [ "$(id -u)" != 0 ]; then
-    command -v sudo >/dev/null || return 1
+    command -v sudo >/dev/null || { echo "dev: installing takes root, and there is no sudo" >&2; return 1; }
     as_root=(sudo)
   fi
   export DEBIAN_FRONTEND=noninteractive
-  echo "dev: updating the package lists" >&2
-  "${as_root[@]}" apt-get update -q >"$log_dir/apt.log" 2>&1 || echo "dev: apt-get update failed; going on" >&2
+  : >"$log"
+  echo "dev: updating the package lists; log: build/logs/apt.log" >&2
+  logged "$log" "${as_root[@]}" apt-get update -q || echo "dev: apt-get update failed; going on" >&2
   mapfile -t names < <(apt_names "$@")
-  [ "${#names[@]}" -gt 0 ] || return 1
-  echo "dev: installing ${names[*]}" >&2
-  "${as_root[@]}" apt-get install -qy --no-install-recommends "${names[@]}" >>"$log_dir/apt.log" 2>&1
+  if [ "${#names[@]}" -gt 0 ]; then
+    echo "dev: installing ${names[*]}" >&2
+    logged "$log" "${as_root[@]}" apt-get install -qy --no-install-recommends "${names[@]}" && return 0
+  fi
+  grep -E '^(E|Err|W|sudo):' "$log" | tail -n 10 | sed 's/^/    /' >&2
+  echo "dev: apt-get could not install everything; the whole log is $log" >&2
+  return 1
 }
 
 # need NEED…: returns when all are there; installs the missing ones where it can, else says what to do. Status
@@ -95,7 +102,7 @@ need() {
   [ "${#missing[@]}" -gt 0 ] || return 0
   echo "dev: not on this machine yet: ${missing[*]}" >&2
   if command -v apt-get >/dev/null; then
-    apt_install "${missing[@]}" || echo "dev: apt-get could not install everything; see $log_dir/apt.log" >&2
+    apt_install "${missing[@]}" || true
   fi
   mapfile -t missing < <(missing_of "${missing[@]}")
   [ "${#missing[@]}" -gt 0 ] || return 0

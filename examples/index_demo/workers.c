@@ -2,7 +2,8 @@
  * See workers.h. A worker takes document after document. For each occurrence it locks the word; every eighth time it
  * goes on, still holding that word, to lock the pair with the next word: the owner reenters the first and waits for
  * the second. Holding one and waiting for another can close a circle between workers; liblock says so (DEADLOCK), and
- * the worker lets go and takes both at once instead, which cannot.
+ * the worker lets go and takes both at once. That may be told DEADLOCK too, since it keeps the one of the two that it
+ * has while it waits for the other, but leaves nothing behind: it is asked again, and by then somebody has gone on.
  */
 #include "workers.h"
 
@@ -87,13 +88,13 @@ static void link_under_lock(worker *w, uint32_t a, uint32_t b, liblock_lock *hel
   const uint32_t pair[2] = {a, b};
   liblock_lock both;
   liblock_result result;
-  if (lock_words(w, pair, 2, &both, &result) == LIBLOCK_DEADLOCK) {
-    unlock(w, *held);
+  liblock_status status = lock_words(w, pair, 2, &both, &result);
+  while (status == LIBLOCK_DEADLOCK) {
+    if (*held != 0) unlock(w, *held);
     *held = 0;
-    if (lock_words(w, pair, 2, &both, &result) != LIBLOCK_OK) return;
-  } else if (w->report.failed) {
-    return;
+    status = lock_words(w, pair, 2, &both, &result);
   }
+  if (status != LIBLOCK_OK) return;
   index_link(&index->words[a], &index->words[b], 0);
   w->report.updates++;
   unlock(w, both);

@@ -18,7 +18,8 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 def blocks(readme):
     section = SECTION.search(pathlib.Path(readme).read_text(encoding="utf-8"))
-    return dict(FENCE.findall(section.group(1))) if section else {}
+    # Of each language the first: what follows are fragments.
+    return dict(reversed(FENCE.findall(section.group(1)))) if section else {}
 
 
 def main():

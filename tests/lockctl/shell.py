@@ -44,6 +44,14 @@ def a_command_line_that_is_wrong_is_64_with_cause_and_cure():
 
 
 @test
+def a_command_that_does_not_exist_is_named_and_help_is_one():
+    for words in (["nonsense"], ["quorum", "nonsense"], ["info", "--nonsense"], ["nonsense", "--", "true"]):
+        same("nonsense'" in lockctl(*words, code=64).err, True)
+    for words in ([], ["run"], ["quorum", "init"]):
+        same(lockctl("help", *words).out, lockctl(*words, "--help").out)
+
+
+@test
 def no_server_is_guessed():
     same("LIBLOCK_URL" in lockctl("ls", code=64).err, True)
     lockctl("ls", url="redis:/nonsense", code=78)
