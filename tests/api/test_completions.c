@@ -4,6 +4,7 @@
  * empty.
  */
 #include <poll.h>
+#include <stdio.h>
 
 #include "api.h"
 #include "worker.h"
