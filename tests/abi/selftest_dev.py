@@ -80,6 +80,15 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         root = copy_of_dev(directory, {"unit": SKIPS})
         judge(tap, "ci_takes_no_skip", run(root, ".ci/run", [], {}), "1 passed, 2 failed", 1)
+    with tempfile.TemporaryDirectory() as directory:
+        done = run(copy_of_dev(directory, {"unit": FAILS + "gate() { quick; }\n"}), ".ci/run", [], {})
+        once_more = done.stdout.split("what failed in both", 1)[-1]
+        tap.rule("ci_tells_at_its_end_once_more_what_failed",
+                 [] if once_more.count("  FAILED unit/") == 2 else done.stdout.splitlines())
+    with tempfile.TemporaryDirectory() as directory:
+        done = run(copy_of_dev(directory, {"unit": BOTH}), ".ci/run", [], {})
+        tap.rule("and_nothing_of_the_kind_where_nothing_did",
+                 done.stdout.splitlines() if "once more" in done.stdout else [])
     tap.finish()
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """run_tests.py counts what it should, and takes nothing for a pass that is none."""
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -29,19 +30,20 @@ CASES = [
 def counted(text, status):
     program = f"import sys; sys.stdout.write({text!r}); sys.exit({status})"
     with tempfile.TemporaryDirectory() as directory:
-        counts = os.path.join(directory, "counts")
+        counts, failures = pathlib.Path(directory, "counts"), pathlib.Path(directory, "failures")
+        failures.touch()
+        own = {"LIBLOCK_COUNTS": str(counts), "LIBLOCK_FAILURES": str(failures)}
         done = subprocess.run([sys.executable, RUNNER, "--label", "t", "--", sys.executable, "-c", program],
-                              env={**os.environ, "LIBLOCK_COUNTS": counts}, capture_output=True, text=True)
-        with open(counts, encoding="utf-8") as file:
-            return file.read().strip(), done
+                              env={**os.environ, **own}, capture_output=True, text=True)
+        return counts.read_text(encoding="utf-8").strip(), failures.read_text(encoding="utf-8"), done
 
 
 def main():
     tap = Tap()
     for name, text, status, wanted in CASES:
-        counts, done = counted(text, status)
+        counts, failures, done = counted(text, status)
         ends = 1 if int(wanted.split()[1]) else 0
-        good = counts == wanted and done.returncode == ends
+        good = counts == wanted and done.returncode == ends and ends == failures.startswith("  FAILED t: ")
         tap.rule(name, [] if good else [f"counted '{counts}', not '{wanted}', status {done.returncode}",
                                         *done.stdout.splitlines()])
     tap.finish()
