@@ -41,7 +41,8 @@ void ThreadRuntime::forget_after_fork() {
   new (&start_mutex) std::mutex;  // whoever held it is not in this process
   ThreadRuntime *runtime = the_runtime.exchange(nullptr);
   if (runtime == nullptr) return;
-  // The loop's structures may have been in the middle of a change: only its descriptors are safe to touch.
+  // The loop's structures may have been in the middle of a change: only its descriptors are safe to touch. The ring
+  // that libuv 1.45 and newer have beside them is nowhere to be read; it closes on exec.
   for (const int fd :
        {runtime->loop_.backend_fd, runtime->loop_.async_io_watcher.fd, runtime->loop_.async_wfd,
         runtime->loop_.signal_pipefd[0], runtime->loop_.signal_pipefd[1]}) {

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "api.h"
@@ -69,10 +71,24 @@ static int copies_can_be_closed_and_freed(void *argument) {
   return 0;
 }
 
+/* libuv 1.45 and newer keep one in a loop that nobody else can get at. */
+static bool is_ring_of_libuv(int fd) {
+  char path[64], target[64] = "";
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return readlink(path, target, sizeof target - 1) > 0 && strcmp(target, "anon_inode:[io_uring]") == 0;
+}
+
 static int our_descriptors_are_closed(void *argument) {
   const struct forked *f = argument;
-  for (size_t i = 0; i < f->ours.count; i++)
-    CHILD_CHECK(fcntl(f->ours.ids[i], F_GETFD) == -1 && errno == EBADF);
+  int rings = 0;
+  for (size_t i = 0; i < f->ours.count; i++) {
+    if (is_ring_of_libuv(f->ours.ids[i])) {
+      rings++;
+    } else {
+      CHILD_CHECK(fcntl(f->ours.ids[i], F_GETFD) == -1 && errno == EBADF);
+    }
+  }
+  CHILD_CHECK(rings <= 1);
   for (size_t i = 0; i < f->before.count; i++) CHILD_CHECK(fcntl(f->before.ids[i], F_GETFD) != -1);
   return 0;
 }
