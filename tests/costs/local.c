@@ -69,10 +69,14 @@ static void open_for_thread(struct costs *costs) {
   costs->options.owner = LIBLOCK_OWNER_THREAD;
 }
 
-static void open_held_by_owner(struct costs *costs) {
-  open_for_owner(costs);
+static void hold_first(struct costs *costs) {
   const liblock_bytes *key = costs_key(costs, 0);
   COSTS_MUST(liblock_acquire(costs->context, key->data, key->size, &costs->options, &costs->lock, NULL));
+}
+
+static void open_held_by_owner(struct costs *costs) {
+  open_for_owner(costs);
+  hold_first(costs);
 }
 
 static void reenter(struct costs *costs, unsigned long nth) {
@@ -82,8 +86,7 @@ static void reenter(struct costs *costs, unsigned long nth) {
 
 static void open_held(struct costs *costs) {
   open_with_lease(costs);
-  const liblock_bytes *key = costs_key(costs, 0);
-  COSTS_MUST(liblock_acquire(costs->context, key->data, key->size, &costs->options, &costs->lock, NULL));
+  hold_first(costs);
 }
 
 static void try_busy(struct costs *costs, unsigned long nth) {
