@@ -5,28 +5,18 @@
 // once: a second table would be built from what the first gave back to the allocator, so run one benchmark
 // per process.
 #include <benchmark/benchmark.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <thread>
 #include <vector>
 
 #include "support/contest.hpp"
 #include "support/keys.hpp"
+#include "support/memory.hpp"
 #include "support/placement.hpp"
 #include "support/table.hpp"
 
 namespace liblock_bench {
 namespace {
-
-double resident_bytes() {
-  long pages_total = 0;
-  long pages_resident = 0;
-  std::FILE *file = std::fopen("/proc/self/statm", "r");
-  const bool read = file != nullptr && std::fscanf(file, "%ld %ld", &pages_total, &pages_resident) == 2;
-  if (file != nullptr) std::fclose(file);
-  return read ? double(pages_resident) * double(sysconf(_SC_PAGESIZE)) : -1;
-}
 
 liblock_context_options without_periodic_sweep() {
   auto options = context_options();

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Measures liblock against floors and peers, prints one table, and keeps the figures as JSON in results/.
 
-  run.py [NAME]           NAME: all (default), local, or one row such as L7
-  run.py --write-readme   a run of everything whose table replaces the one in bench/README.md
+  run.py [NAME…]   NAME: all (default), a group (local, redis, quorum, scale, peers; nightly: the peers with Redisson,
+                   and Java's local ones), or a row such as L7 or R1
+  run.py --write   the tables of which every row was measured replace those in bench/README.md and docs/performance.md
 """
 
 import argparse
@@ -14,30 +15,40 @@ import os
 import re
 import subprocess
 import sys
-import time
 
-from harness import machine, programs, report, rows
+from harness import groups, java_peers, machine, peers, programs, report, servers
+from harness.failed import Failed
+from harness.peer_rows import AT_NIGHT
+from harness.progress import Progress
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESULTS = os.path.join(HERE, "results")
-STARTED = time.monotonic()
 PACKAGES = {"tbb": "oneTBB (libtbb-dev)", "absl": "Abseil (libabsl-dev)", "go": "Go"}
 
 
 def say(text):
-    print(f"[{time.monotonic() - STARTED:5.0f} s] {text}", file=sys.stderr, flush=True)
+    print(text, file=sys.stderr, flush=True)
 
 
 def arguments():
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
-    parser.add_argument("name", nargs="?", default="all", metavar="NAME")
+    parser.add_argument("names", nargs="*", default=["all"], metavar="NAME")
     parser.add_argument("--build", help="build directory (default: LIBLOCK_BUILD, or the newest build*)")
     parser.add_argument("--rounds", type=int, default=5, help="fresh processes per program (default 5)")
-    parser.add_argument("--patience", type=float, default=30, help="seconds to wait for quiet (default 30)")
-    parser.add_argument("--write-readme", action="store_true", help="put the table into bench/README.md")
+    parser.add_argument("--patience", type=float, default=30,
+                        help="seconds to wait for quiet (default 30); 0: what was disturbed is not repeated either")
+    parser.add_argument("--write", action="store_true", help="put the tables into the pages")
     parser.add_argument("--require", action="store_true", help="exit 1 when a required row misses its reach")
     return parser.parse_args()
+
+
+def missing_because(build, program, name):
+    if program in servers.GROUPS:
+        return servers.missing(build)
+    if program == peers.PROGRAM:
+        return peers.why_not(build, name)
+    return java_peers.why_not() if program == java_peers.PROGRAM else missing_name(name)
 
 
 def missing_name(benchmark):
@@ -50,13 +61,14 @@ def missing_name(benchmark):
 def prepare(build, selected):
     """Steps that can run, and {metric: what is missing} for the others."""
     metrics = sorted({need for row in selected for need in row.needs})
-    steps, missing = [], {}
+    steps = []
+    missing = {metric: f"{metric.removeprefix(AT_NIGHT)} (run.py nightly)" for metric in metrics
+               if metric.startswith(AT_NIGHT)}
     for step in programs.plan(metrics):
         (program, names), absent = programs.available(build, step)
         for name in absent:
-            for metric in metrics:
-                if metric.split(":")[0] == f"{program}.{name}":
-                    missing[metric] = missing_name(name)
+            why = missing_because(build, program, name)
+            missing.update({metric: why for metric in metrics if programs.is_of(metric, program, name)})
         if names:
             steps.append((program, names))
     if any(program == "go" for program, _ in steps):
@@ -65,19 +77,39 @@ def prepare(build, selected):
     return steps, missing
 
 
-def measure(build, steps, count):
+def measure(build, steps, count, is_patient, failures):
+    """What fails is left out from then on, and why goes to failures, by program and benchmark: of a run of half an hour
+    the rest stays."""
     taken, foreign = [], 0.0
+    progress = Progress(count * len(steps))
     for nth in range(count):
         metrics = {}
         for program, names in steps:
-            say(f"round {nth + 1} of {count}: {program}{' ' + names[0] if program == 'million' else ''}")
-            found, share = programs.run_quietly(build, (program, names))
+            alone = f" {names[0]}" if len(names) == 1 or program == peers.PROGRAM else ""
+            progress.begins(f"round {nth + 1} of {count}, {program}{alone}")
+            if (program, tuple(names)) in failures:
+                continue
+            repeats = programs.REPEATS_WHEN_BUSY if is_patient else 0
+            try:
+                found, share = programs.run_quietly(build, (program, names), repeats)
+            except Failed as failure:
+                failures[program, tuple(names)] = str(failure)
+                progress.says(f"{program}{alone}: {failure}")
+                continue
             metrics.update(found)
             foreign = max(foreign, share)
             if share > machine.BUSY:
-                say(f"others used {100 * share:.0f} % of the machine meanwhile")
+                progress.says(f"{program}{alone}: others used {100 * share:.0f} % of the machine meanwhile")
         taken.append(metrics)
+    progress.ends()
     return taken, foreign
+
+
+def without(selected, failures):
+    """{metric: why there is none} of benchmarks that failed."""
+    gone = {f"{program}.{name}" for program, names in failures for name in names}
+    return {need: f"{need.split(':')[0]}, which failed" for row in selected for need in row.needs
+            if need.split(":")[0] in gone}
 
 
 def keep(run, name):
@@ -90,19 +122,27 @@ def keep(run, name):
 
 
 def library_version(build):
-    command = [os.path.join(build, "bench", "bench-pairs"), "--benchmark_filter=^mutex_pair$",
-               "--benchmark_min_time=0.001", "--benchmark_format=json"]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True)
-    return json.loads(listed.stdout)["context"].get("liblock_version", "unknown")
+    with open(os.path.join(build, "meson-info", "intro-projectinfo.json")) as file:
+        return json.load(file)["version"]
+
+
+def chosen(names):
+    """Rows in their order, none twice."""
+    wanted = set()
+    for name in names:
+        found = groups.select(name)
+        if found is None:
+            known = ", ".join([*groups.GROUPS, *(row.id for row in groups.GROUPS["all"])])
+            sys.exit(f"no such row: {name} ({known})")
+        wanted.update(found)
+    return tuple(row for row in groups.EVERY if row in wanted)
 
 
 def main():
     options = arguments()
-    selected = rows.select(options.name)
-    if selected is None:
-        sys.exit(f"no such row: {options.name} (all, local, {', '.join(row.id for row in rows.LOCAL)})")
-    if options.write_readme and (len(selected) != len(rows.LOCAL) or options.rounds < 5):
-        sys.exit("--write-readme needs all rows and at least 5 rounds")
+    selected = chosen(options.names)
+    if options.write and (not groups.whole(selected) or options.rounds < 5):
+        sys.exit("--write needs all rows of a table and at least 5 rounds")
     build = options.build or os.environ.get("LIBLOCK_BUILD") or machine.find_build(os.path.dirname(HERE))
     if not build:
         sys.exit("no build with benchmarks: meson setup build-bench -Dbench=enabled -Dbuildtype=release")
@@ -125,7 +165,10 @@ def run_and_report(options, selected, build):
     described = machine.describe_build(build)
     quiet = machine.wait_until_quiet(options.patience, say)
     steps, missing = prepare(build, selected)
-    taken, foreign = measure(build, steps, options.rounds)
+    failures = {}
+    taken, foreign = measure(build, steps, options.rounds, options.patience > 0, failures)
+    missing.update(without(selected, failures))
+    missing.update(peers.failed({need for row in selected for need in row.needs} - missing.keys(), taken))
     entries = report.figures(selected, taken, missing)
     now = datetime.datetime.now(datetime.timezone.utc)
     run = {"when": now.isoformat(timespec="seconds"), "version": library_version(build),
@@ -138,15 +181,28 @@ def run_and_report(options, selected, build):
     for warning in warnings:
         print(f"WARNING: {warning}")
     for gone in sorted(set(missing.values())):
-        print(f"MISSING PEER: {gone}")
+        print(f"MISSING: {gone}")
     keep(run, f"run-{now.strftime('%Y%m%dT%H%M%SZ')}.json")
-    if options.write_readme:
-        if warnings or missing:
-            sys.exit("README.md is left as it was: the run has warnings or missing peers")
-        keep(run, "reference.json")
-        report.into_readme(os.path.join(HERE, "README.md"), report.as_markdown(selected, entries, run))
-        say("README.md has the new table")
-    return 1 if not say_what_was_missed(entries) and options.require else 0
+    if options.write:
+        if warnings or failures:
+            sys.exit("the pages are left as they were: the run has warnings, or a benchmark failed")
+        write_tables(selected, run, missing)
+    return 1 if failures or (not say_what_was_missed(entries) and options.require) else 0
+
+
+def write_tables(selected, run, missing):
+    for table in groups.whole(selected):
+        ids = {row.id for row in table.rows}
+        entries = [entry for entry in run["figures"] if entry["row"] in ids]
+        needs = {need for row in table.rows for need in row.needs}
+        if needs & missing.keys():
+            say(f"{table.page} is left as it was: there are missing peers")
+            continue
+        taken = [{name: value for name, value in one.items() if name in needs} for one in run["metrics"]]
+        keep({**run, "figures": entries, "metrics": taken}, table.reference)
+        page = os.path.join(os.path.dirname(HERE), table.page)
+        report.into_page(page, table.marker, report.as_markdown(table.rows, entries, run))
+        say(f"{table.page} has the new table")
 
 
 def say_what_was_missed(entries):
@@ -163,5 +219,5 @@ def say_what_was_missed(entries):
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except programs.Failed as failure:
+    except Failed as failure:
         sys.exit(f"benchmark failed: {failure}")

@@ -63,7 +63,12 @@ liblock_status guarded_result(liblock_result *result, Body &&body) noexcept {
   if (!result_is_usable(result)) return LIBLOCK_INVALID_ARGUMENT;
   Outcome outcome;
   const liblock_status status = guarded([&] {
-    outcome.status = body(outcome);
+    try {
+      outcome.status = body(outcome);
+    } catch (const std::system_error &lack) {
+      outcome.message = std::string(lack.what()) + "; raise the limit of threads, or of descriptors";
+      throw;
+    }
     return outcome.status;
   });
   outcome.status = static_cast<Status>(status);
@@ -114,7 +119,7 @@ inline Status read_keys(const liblock_bytes *keys, size_t count, std::vector<Byt
 }
 
 // As snprintf: what fits, a NUL, and the size needed.
-inline Status copy_text(const std::string &text, char *buffer, size_t size, size_t *needed) {
+inline Status copy_text(Bytes text, char *buffer, size_t size, size_t *needed) {
   if (buffer == nullptr && size != 0) return Status::INVALID_ARGUMENT;
   if (needed != nullptr) *needed = text.size();
   if (size == 0) return Status::OK;

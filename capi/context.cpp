@@ -45,8 +45,8 @@ liblock_status liblock_close_async(liblock_context *context, liblock_callback ca
 void liblock_context_free(liblock_context *context) {
   if (context == nullptr || context->rep->forked()) return;  // a forked child's copies are nobody's to free
   const liblock_status status = guarded([&] {
-    const Status closed = context->rep->close();
-    return closed == Status::WOULD_DEADLOCK ? context->rep->close_async(nullptr, nullptr) : closed;
+    context->rep->close_for_good();
+    return Status::OK;
   });
   static_cast<void>(status);
   delete context;

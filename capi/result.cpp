@@ -9,9 +9,9 @@ void fill_result(liblock_result *result, Outcome &outcome) {
   fill_numbers(result, outcome.status, outcome.grant, outcome.waited);
   if (outcome.info != nullptr) result->info = new (std::nothrow) liblock_info{std::move(outcome.info)};
   if (ok && outcome.notice.empty()) return;
-  const std::string text = ok                        ? outcome.notice
-                           : outcome.message.empty() ? status_text(result->status)
-                                                     : outcome.message;
+  const Bytes text = ok                        ? Bytes(outcome.notice)
+                     : outcome.message.empty() ? Bytes(status_text(result->status))
+                                               : Bytes(outcome.message);
   const Status copied = copy_text(text, result->message, sizeof result->message, nullptr);
   static_cast<void>(copied);
 }

@@ -33,17 +33,31 @@ logged() {
   }
 }
 
+# One at a time in build/NAME: what is compiled ahead (tools/suite.sh) and who needs it may come together. What the
+# command leaves running does not keep the lock.
+alone() { # NAME COMMAND…
+  local name=$1
+  shift
+  {
+    flock --nonblock 9 || { echo "dev: waiting for what is made in build/$name" >&2; flock 9; } || return 1
+    "$@" 9>&-
+  } 9>"$log_dir/$name.lock"
+}
+
 # configure NAME OPTION…: build/NAME exists with exactly these options afterwards. CC and CXX of the
-# environment are part of them, since meson fixes the compiler at the first set-up; so is the list of the
+# environment are part of them, since meson fixes the compiler and its flags at the first set-up; so is the list of the
 # folders' build files, since meson does not see by itself that a folder has come.
-configure() {
-  local name=$1 directory=$build_root/$1 wanted
+configure() { alone "$1" configure_alone "$@"; }
+configure_alone() {
+  local name=$1 directory=$build_root/$1 fixed wanted kept
   local -a again=()
   shift
-  wanted="${CC:-} ${CXX:-} $* $(cd "$root" && echo meson.build */meson.build */*/meson.build)"
+  fixed="${CC:-} ${CXX:-} ${CFLAGS:-} ${CXXFLAGS:-} |"
+  wanted="$fixed $* $(cd "$root" && echo meson.build */meson.build */*/meson.build)"
   if [ -f "$directory/build.ninja" ]; then
-    [ "$(cat "$directory/dev-options" 2>/dev/null)" = "$wanted" ] && return 0
-    again=(--reconfigure)
+    kept=$(cat "$directory/dev-options" 2>/dev/null)
+    [ "$kept" = "$wanted" ] && return 0
+    if [ "${kept#"$fixed"}" != "$kept" ]; then again=(--reconfigure); else rm -rf "$directory"; fi
   fi
   echo "dev: configuring build/$name ($*)" >&2
   : >"$log_dir/$name-setup.log"
@@ -67,7 +81,8 @@ print("\n".join(sorted({os.path.relpath(file, sys.argv[1]) for target in json.lo
 }
 
 # build NAME TARGET…: everything without a target.
-build() {
+build() { alone "$1" build_alone "$@"; }
+build_alone() {
   local name=$1 began=$SECONDS steps
   shift
   steps=$(ninja -C "$build_root/$name" -n "$@" | sed -n '$s,^\[[0-9]*/\([0-9]*\)\].*,\1,p')

@@ -4,7 +4,9 @@
 
 It is never unloaded (threads and thread-exit handlers may still point into it), is named by its ABI, needs
 only libuv, hiredis, OpenSSL for TLS and the language runtimes, searches no path of the machine it was built on, and
-asks for no writable code and no executable stack. Usage: check_object.py SHARED_OBJECT ABI_VERSION. Prints TAP.
+asks for no writable code and no executable stack. It is compiled with guards for its stack and, where it is optimised,
+with checked copies, and what it is relocated by cannot be written to once it is loaded.
+Usage: check_object.py SHARED_OBJECT ABI_VERSION [unoptimised]. Prints TAP.
 """
 import re
 import subprocess
@@ -41,6 +43,14 @@ def main():
     stack = re.search(r"GNU_STACK\s.*", segments)
     tap.rule("the_stack_is_not_executable",
              [] if stack and "RWE" not in stack.group(0) else [stack.group(0) if stack else "no GNU_STACK segment"])
+    tap.rule("what_it_is_relocated_by_cannot_be_written_to",
+             [] if "GNU_RELRO" in segments else ["not linked with -z relro"])
+    wanted = set(re.findall(r"\sUND\s+(\w+)", readelf("--dyn-syms", path)))
+    tap.rule("its_stack_is_guarded",
+             [] if "__stack_chk_fail" in wanted else ["not compiled with -fstack-protector-strong"])
+    if "unoptimised" not in sys.argv[3:]:
+        tap.rule("its_copies_are_checked",
+                 [] if any(re.fullmatch(r"__\w+_chk", name) for name in wanted) else ["without _FORTIFY_SOURCE"])
     tap.finish()
 
 

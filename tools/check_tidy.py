@@ -29,6 +29,7 @@ BANNED = {
 SLEEPS = re.compile(r"\b(sleep|usleep|nanosleep|clock_nanosleep|sleep_for|sleep_until)\s*\(")
 LOOSE_END = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.])/(work|root|home)/\w")
+MUTANT = re.compile(r"\bLIBLOCK_MUTA(?:NT|TED)\(")
 SPDX = "SPDX-License-Identifier: MIT"
 
 
@@ -110,6 +111,16 @@ def grep(sources, pattern, what, only=lambda path: True, clean=False):
                 yield f"{path}:{number}: {what(match)}"
 
 
+def unbuilt_mutants(sources):
+    """Files with faults on purpose that the build which switches them on does not have: no test could find those."""
+    build = "".join(text for path, text in sources if str(path) == "core/meson.build")
+    files = re.search(r"lock_core_mutants = static_library\(.*?files\((.*?)\)", build, re.DOTALL)
+    for path, text in sources:
+        if path.parts[0] == "core" and path.suffix == ".cpp" and MUTANT.search(without_comments(text)):
+            if files is None or f"'{path.relative_to('core')}'" not in files.group(1):
+                yield f"{path} is not among the files of lock_core_mutants in core/meson.build"
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     paths = [pathlib.Path(name) for name in files_of(root)]
@@ -138,6 +149,7 @@ def main():
                   lambda m: f"{m.group(1)}: use {BANNED[m.group(1)]}", lambda path: path.suffix in C_LIKE, True))
     tap.rule("a_unit_test_does_not_sleep",
              grep(prose, SLEEPS, lambda m: m.group(1), lambda path: path.parts[:2] == ("tests", "unit"), True))
+    tap.rule("a_file_with_faults_on_purpose_is_built_with_them", unbuilt_mutants(sources))
     tap.rule("no_path_of_one_machine_is_named", grep(prose, MACHINE_PATH, lambda m: m.group(0)))
     tap.rule("text_is_clean",
              list(grep(sources, re.compile(r"[ \t]+$|\r"), lambda m: "trailing blank or carriage return")) +

@@ -3,7 +3,9 @@
 """Turns core/redis/scripts/*.lua into C++: each script's name, body and SHA-1.
 
 A script opens with a head that a machine reads: Purpose, KEYS, ARGV, Returns, and Uses where it is built on
-parts (files whose head says Part). The head is verified: every ARGV that the body names is described, every
+parts (files whose head says Part). A part that most calls can do without stands further down, where the line
+'-- Here: PART' is: what returns before that has not even made its functions, which cost a server as much as
+commands. The head is verified: every ARGV that the body names is described, every
 one described is used, KEYS are described when they are used, and a script that writes says so nowhere else.
 Comments and indentation do not travel to the server. Usage: embed_lua.py OUTPUT.cpp FOLDER NAMESPACE SCRIPT.lua…,
 where FOLDER of core/ has the header that declares them.
@@ -50,9 +52,23 @@ def parts_used(head):
     return [name.strip() for name in head.get("Uses", "").split(",") if name.strip()]
 
 
+def pieces(name, texts, head):
+    """What is sent, line by line: (part or script, number of the line in it, the line). A part stands at its line
+    '-- Here: PART' in the script, else before the script."""
+    here = re.findall(r"^-- Here: (\w+)$", texts[name], re.MULTILINE)
+    lines = [(part, *line) for part in parts_used(head) if part not in here for line in code_lines(texts[part])]
+    for number, line in enumerate(texts[name].splitlines(), 1):
+        part = line.removeprefix("-- Here: ")
+        if part != line:
+            lines += [(part, *inner) for inner in code_lines(texts[part])]
+        elif line.strip() and not line.lstrip().startswith("--"):
+            lines.append((name, number, line.strip()))
+    return lines
+
+
 def assemble(name, texts, head):
     """The script as it is sent, and its SHA-1."""
-    body = "\n".join(strip(texts[part]) for part in [*parts_used(head), name]) + "\n"
+    body = "\n".join(line for _, _, line in pieces(name, texts, head)) + "\n"
     return body, hashlib.sha1(body.encode()).hexdigest()
 
 
@@ -89,6 +105,9 @@ def main():
         unknown = [part for part in parts_used(heads[name]) if part not in parts]
         if unknown:
             sys.exit(f"{name}.lua: uses {unknown}, which are no parts")
+        unused = set(re.findall(r"^-- Here: (\w+)$", texts[name], re.MULTILINE)) - set(parts_used(heads[name]))
+        if unused:
+            sys.exit(f"{name}.lua: its head does not say that it uses {sorted(unused)}")
         verify(f"{name}.lua", heads[name], strip(texts[name]))
         body, sha = assemble(name, texts, heads[name])
         out += [f'const Script {name}{{"{name}", "{sha}",', literal(body) + "};", ""]

@@ -70,8 +70,7 @@ def scripts():
             if "Part" in head or path.parts[-3] != folder:
                 continue
             _, sha1 = embed_lua.assemble(name, texts, head)
-            found[sha1] = [(paths[part], number) for part in [*embed_lua.parts_used(head), name]
-                           for number, _ in embed_lua.code_lines(texts[part])]
+            found[sha1] = [(paths[part], number) for part, number, _ in embed_lua.pieces(name, texts, head)]
     return found
 
 

@@ -8,6 +8,16 @@
 # fails counts itself, so that a suite goes on after a failure and nothing is lost. What failed is kept, with the part
 # of its output that matters, in $LIBLOCK_FAILURES, and told once more at the end. Sourced by ./dev.
 
+# Where suites leave their figures for docs/reliability.md (tests/reliability/report.py), a file each.
+export LIBLOCK_RELIABILITY=$build_root/reliability
+mkdir -p "$LIBLOCK_RELIABILITY"
+
+# For ./dev soak and the suite soak.
+soak_targets=(tests/soak/soak-client tests/integration/integration-agent)
+soak_command=("$root/tests/soak/run.py" "$build_root/release/tests/soak/soak-client"
+  "$build_root/release/tests/integration/integration-agent" --folder "$build_root/soak"
+  --json "$LIBLOCK_RELIABILITY/soak.json")
+
 count() { echo "$1 $2 $3" >>"$LIBLOCK_COUNTS"; } # PASSED FAILED SKIPPED
 
 skip() { # NAME REASON
@@ -28,6 +38,8 @@ check() {
   if "$@" >"$log" 2>&1; then
     echo "  ok $suite/$name"
     count 1 0 0
+    printf '{"program": "%s", "tests": {"%s": ""}, "passed": 1, "failed": 0, "skipped": 0}\n' "$name" "$name" \
+      >>"$LIBLOCK_RELIABILITY/suite-$suite.jsonl"
   else
     fail "$name"
     show_log "$log" 2>&1
@@ -75,14 +87,44 @@ make_and_run_suites() {
   local -a targets=()
   mapfile -t targets < <(suites_of "$@" --targets)
   [ "${#targets[@]}" -gt 0 ] || { fail "build of build/$1"; return 1; }
-  build_more "$1" "${targets[@]}" && run_suites "$@"
+  build_more "$1" "${targets[@]}" || return 1
+  [ -n "${builds_only:-}" ] || run_suites "$@"
+}
+
+# What late suites compile is compiled while those before them run, and mostly wait: in time that nobody else wants.
+# A suite with something to compile defines `ahead`, which is told the size. What goes wrong here goes wrong there once
+# more, and is told there.
+build_ahead() { # FILE with lines of SIZE SUITE
+  local size suite
+  chrt --idle --pid 0 "$BASHPID" || renice -n 19 "$BASHPID"
+  export LIBLOCK_COUNTS=/dev/null LIBLOCK_FAILURES=/dev/null
+  while read -r size suite; do
+    (
+      # shellcheck disable=SC1090
+      . "tools/suites/$suite.sh"
+      declare -F ahead >/dev/null || exit 0
+      builds_only=1
+      ahead "$size"
+    ) </dev/null
+  done <"$1"
 }
 
 # run_program PROGRAM ARGUMENT…: one Python program outside the build that prints TAP.
 run_program() { python3 "$root/tools/run_tests.py" --label "$suite" -- python3 "$@" || true; }
 
+# run_timed_program: the same of one of real time, which runs again where the machine stood still (run_tests.py).
+run_timed_program() { python3 "$root/tools/run_tests.py" --label "$suite" --timed -- python3 "$@" || true; }
+
 # The ordinary build that most suites share: gcc, optimised, with assertions.
 ordinary_build() {
   CC=gcc CXX=g++ build_or_fail release "${hasty[@]}" -Dtests=enabled -Dtls=enabled -Dexamples=enabled \
     "$(strict_options)"
+}
+
+# The one of the suites fuzz and sanitizers: clang's, watched by AddressSanitizer and UndefinedBehaviorSanitizer, with
+# the counters by which libFuzzer steers, which nothing else takes notice of.
+addresses_build() {
+  CC=clang CXX=clang++ CFLAGS=-g1 CXXFLAGS='-g1 -fsanitize=fuzzer-no-link' configure_or_fail asan "${hasty[@]}" \
+    -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 -Dtests=enabled -Dfuzz=enabled -Dtls=enabled \
+    -Dexamples=enabled -Dlockctl=disabled "$(strict_options)"
 }

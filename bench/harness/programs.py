@@ -11,6 +11,8 @@ import tempfile
 from collections import defaultdict
 from statistics import median
 
+from . import java_peers, peers, servers
+from .failed import Failed
 from .machine import BUSY, ForeignLoad
 
 # Repetitions within one process, in an order that Google Benchmark shuffles.
@@ -18,10 +20,6 @@ SHORT = ["--benchmark_min_time=0.04", "--benchmark_repetitions=3",
          "--benchmark_enable_random_interleaving=true"]
 TIME_LIMIT = 120
 REPEATS_WHEN_BUSY = 2
-
-
-class Failed(Exception):
-    pass
 
 
 def plan(metrics):
@@ -38,10 +36,15 @@ def plan(metrics):
             steps += [(program, [name]) for name in names]
         elif names:
             steps.append((program, names))
+    if wanted.get(java_peers.PROGRAM):
+        steps.append((java_peers.PROGRAM, sorted(wanted[java_peers.PROGRAM])))
+    steps += peers.plan(metrics)
+    # Each has servers of its own.
+    steps += [(group, [name]) for group in servers.GROUPS for name in sorted(wanted.get(group, ()))]
     return steps
 
 
-def _read(text, program):
+def read_benchmarks(text, program):
     times = defaultdict(list)
     for entry in json.loads(text)["benchmarks"]:
         name = re.sub(r"/(iterations:\d+|real_time)", "", entry.get("run_name", entry["name"]))
@@ -69,12 +72,24 @@ def _command(build, program, benchmarks, out):
 def run_once(build, step):
     """Metrics of one step, and the share of the machine that others used meanwhile."""
     program, benchmarks = step
-    peers = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "peers", "go")
+    if program in servers.GROUPS:
+        with ForeignLoad() as load:
+            found = servers.measure(build, program, benchmarks[0])
+        return found, load.share
+    if program == peers.PROGRAM:
+        with ForeignLoad() as load:
+            found = peers.measure(build, benchmarks[0], benchmarks[1:])
+        return found, load.share
+    if program == java_peers.PROGRAM:
+        with ForeignLoad() as load:
+            found = java_peers.measure()
+        return found, load.share
+    go_peer = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "peers", "go")
     with tempfile.TemporaryDirectory() as folder, ForeignLoad() as load:
         out = os.path.join(folder, "out.json")
         ended = subprocess.run(_command(build, program, benchmarks, out), text=True, timeout=TIME_LIMIT,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               cwd=peers if program == "go" else None,
+                               cwd=go_peer if program == "go" else None,
                                env={**os.environ, "GOWORK": "off"})
         if ended.returncode != 0:
             raise Failed(f"{program} ended with {ended.returncode}:\n{ended.stderr[-2000:]}")
@@ -83,22 +98,37 @@ def run_once(build, step):
         else:
             with open(out) as file:
                 text = file.read()
-    return _read(text, program), load.share
+    return read_benchmarks(text, program), load.share
 
 
-def run_quietly(build, step):
+def run_quietly(build, step, repeats=REPEATS_WHEN_BUSY):
     """The same, repeated while others use the machine; the quietest attempt counts."""
-    best = run_once(build, step)
-    for _ in range(REPEATS_WHEN_BUSY):
+    try:
+        best = run_once(build, step)
+    except Failed:
+        best = run_once(build, step)  # such as of leases that a machine was too busy to renew; twice is no accident
+    for _ in range(repeats):
         if best[1] <= BUSY:
             break
         best = min(best, run_once(build, step), key=lambda attempt: attempt[1])
     return best
 
 
+def is_of(metric, program, name):
+    """Is it one of this benchmark (of peers: of this client)?"""
+    return metric.startswith(f"{program}.{name}/") if program == peers.PROGRAM else \
+        metric.split(":")[0] == f"{program}.{name}"
+
+
 def available(build, step):
     """The step without the benchmarks that this build or machine does not have, and the names of those."""
     program, benchmarks = step
+    if program in servers.GROUPS:
+        return ((program, []), benchmarks) if servers.missing(build) else (step, [])
+    if program == peers.PROGRAM:
+        return peers.available(build, step)
+    if program == java_peers.PROGRAM:
+        return ((program, []), benchmarks) if java_peers.why_not() else (step, [])
     if program == "go":
         return (step, []) if shutil.which("go") else ((program, []), benchmarks)
     path = os.path.join(build, "bench", "bench-" + program)

@@ -2,16 +2,17 @@
 """Figures out of metrics, and tables out of figures. A figure is the median of the rounds with its least and
 greatest; what could not be measured is named with the reason, never left out."""
 
+import re
 from statistics import median
 
-FIGURES_BEGIN = "<!-- figures: begin (written by run.py --write-readme) -->"
-FIGURES_END = "<!-- figures: end -->"
 HEADINGS = ("id", "measure", "median", "min - max", "unit", "reach", "aim", "verdict")
 
 
 def number(value):
     if value != value or abs(value) >= 1e6:
         return f"{value:.3g}"
+    if 0 < abs(value) < 0.01:
+        return f"{value:.2g}"
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 100 else f"{value:.2f}"
 
 
@@ -80,10 +81,13 @@ def as_markdown(rows, entries, run):
     return "\n".join(head + lines)
 
 
-def into_readme(path, markdown):
+def into_page(path, marker, markdown):
+    """Between `<!-- MARKER: begin … -->` and `<!-- MARKER: end -->`."""
     with open(path) as file:
         text = file.read()
-    before, rest = text.split(FIGURES_BEGIN, 1)
-    after = rest.split(FIGURES_END, 1)[1]
+    parts = re.fullmatch(rf"(.*<!-- {re.escape(marker)}: begin[^>]*-->\n).*(<!-- {re.escape(marker)}: end -->.*)", text,
+                         re.DOTALL)
+    if parts is None:
+        raise ValueError(f"{path} has no place for {marker}")
     with open(path, "w") as file:
-        file.write(f"{before}{FIGURES_BEGIN}\n\n{markdown}\n\n{FIGURES_END}{after}")
+        file.write(f"{parts.group(1)}\n{markdown}\n\n{parts.group(2)}")

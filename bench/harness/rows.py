@@ -186,12 +186,3 @@ LOCAL = (
               "ns"),
     )),
 )
-
-GROUPS = {"all": LOCAL, "local": LOCAL}
-
-
-def select(name):
-    """The rows that a name on the command line stands for, or None."""
-    if name.lower() in GROUPS:
-        return GROUPS[name.lower()]
-    return tuple(row for row in LOCAL if row.id == name.upper()) or None

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Figures, verdicts and the README are computed as they should be: a report that flatters is worse than none."""
+import io
 import os
 import pathlib
 import sys
@@ -9,9 +10,10 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "tools")]
 
-from harness import machine, programs, report, rows  # noqa: E402
+from harness import groups, machine, programs, progress, recording, report, rows, servers  # noqa: E402
 from tap import Tap  # noqa: E402
 
+BEGIN, END = "<!-- figures X: begin (written by run.py --write) -->", "<!-- figures X: end -->"
 ROW = rows.Row("X1", "a title", (rows.ratio("a / b", "p.a", "p.b", rows.at_most(2.5, 1.8)),), required=True)
 
 
@@ -46,7 +48,7 @@ def foreign_load():
 def errors_of_programs():
     text = '{"benchmarks": [{"name": "a", "error_occurred": true, "error_message": "broken", "real_time": 1}]}'
     try:
-        return [f"read as {programs._read(text, 'p')}"]
+        return [f"read as {programs.read_benchmarks(text, 'p')}"]
     except programs.Failed as failure:
         return [] if "broken" in str(failure) else [str(failure)]
 
@@ -57,35 +59,109 @@ def units_and_repetitions():
       {"name": "a/iterations:1/real_time", "run_type": "iteration", "real_time": 3, "time_unit": "us", "hops": 9.0},
       {"name": "a/iterations:1/real_time", "run_type": "iteration", "real_time": 2, "time_unit": "us", "hops": 8.0},
       {"name": "a_mean", "run_type": "aggregate", "real_time": 99, "time_unit": "us"}]}"""
-    found = programs._read(text, "p")
+    found = programs.read_benchmarks(text, "p")
     return [] if found == {"p.a": 2000, "p.a:hops": 8} else [str(found)]
 
 
 def readme_table():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "README.md")
-        pathlib.Path(path).write_text(f"before\n{report.FIGURES_BEGIN}\nold\n{report.FIGURES_END}\nafter\n")
-        report.into_readme(path, "new")
-        report.into_readme(path, "newer")
+        pathlib.Path(path).write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+        report.into_page(path, "figures X", "new")
+        report.into_page(path, "figures X", "newer")
         text = pathlib.Path(path).read_text()
-    wanted = f"before\n{report.FIGURES_BEGIN}\n\nnewer\n\n{report.FIGURES_END}\nafter\n"
+    wanted = f"before\n{BEGIN}\n\nnewer\n\n{END}\nafter\n"
     return [] if text == wanted else [text]
 
 
 def one_process_for_memory():
-    steps = programs.plan({need for row in rows.LOCAL for need in row.needs})
+    steps = programs.plan({need for row in groups.GROUPS["all"] for need in row.needs})
     shared = [names for program, names in steps if program == "million" and len(names) != 1]
     return shared if len([1 for program, _ in steps if program == "million"]) == 4 else [str(steps)]
 
 
 def rows_of_the_issue():
-    wanted = {f"L{n}" for n in (1, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13, 14, 15)}
-    found = {row.id for row in rows.LOCAL if any(part.goal for part in row.parts)}
-    required = {row.id for row in rows.LOCAL if row.required}
+    wanted = {*(f"L{n}" for n in (1, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13, 14, 15)), *(f"R{n}" for n in range(1, 10)), "S1",
+              "P1", "P2", "F1", "F2"}
+    every = groups.GROUPS["all"]
+    found = {row.id for row in every if any(part.goal for part in row.parts)}
+    required = {row.id for row in every if row.required}
     problems = [f"rows {wanted ^ found}"] if wanted != found else []
     if required != {"L1", "L2", "L3", "L4", "L7", "L10", "L11", "L13"}:
         problems.append(f"required {required}")
-    return problems + ([] if rows.select("l7") and rows.select("ALL") and not rows.select("L6") else ["select"])
+    for name, ids in (("l7", {"L7"}), ("ALL", wanted), ("redis", {f"R{n}" for n in range(1, 8)}),
+                      ("quorum", {"R8", "R9"}), ("L6", None)):
+        rows_found = groups.select(name)
+        if (rows_found and {row.id for row in rows_found}) != ids:
+            problems.append(f"{name} stands for {rows_found}")
+    return problems
+
+
+def tables_written():
+    local = groups.TABLES["L"].rows
+    by_day = [name for name in groups.TABLES if name != "P"]
+    cases = ((groups.GROUPS["all"], by_day), (local, ["L"]), (local[1:], []), (groups.GROUPS["nightly"], ["P"]))
+    return [f"{names}, not those of {[row.id for row in selected]}" for selected, names in cases
+            if groups.whole(selected) != [groups.TABLES[name] for name in names]]
+
+
+def known_benchmarks():
+    """What a row needs of servers is measured by somebody, and what is measured is needed."""
+    needed = {need.split(":")[0] for row in groups.GROUPS["all"] for need in row.needs}
+    measured = {f"{group}.{name}" for group, names in servers.GROUPS.items() for name in names}
+    needed = {need for need in needed if need.split(".")[0] in servers.GROUPS}
+    return sorted(needed ^ measured)
+
+
+class Terminal(io.StringIO):
+    def __init__(self, moves):
+        super().__init__()
+        self.moves = moves
+
+    def isatty(self):
+        return self.moves
+
+
+def progress_shown():
+    problems = []
+    for moves in (True, False):
+        out = Terminal(moves)
+        shown = progress.Progress(2, out)
+        shown.begins("one")
+        shown.begins("two")
+        shown.ends()
+        lines = out.getvalue().count("\n")
+        if lines != (0 if moves else 2):
+            problems.append(f"{lines} lines: {out.getvalue()!r}")
+    return problems
+
+
+def recorded_pair():
+    key, now = b"fadcd1b7938a022e", 1_700_000_000_000_000
+    attempt = b"92f03892129a55faabc0b0b1ce7e185c"
+    acquire = [b"EVALSHA", b"5" * 40, b"1", b"liblock:" + key, b"ll1:f:{liblock:" + key + b"}", attempt,
+               b"12-c421f4cc380a3a0a@vm", b"30000", b"%d" % (now + 2_000_000)]
+    release = [b"EVALSHA", b"6" * 40, b"1", b"liblock:" + key, attempt]
+    pair = recording.Recording(acquire, release, key, now)
+    other = pair.with_number(pair.acquire, 7)
+    problems = [] if pair.lock_key == b"liblock:" + key and pair.id == attempt else [f"{pair.lock_key} {pair.id}"]
+    if other[3:6] != [b"liblock:0000000000000007", b"ll1:f:{liblock:0000000000000007}", b"%032x" % 8]:
+        problems.append(f"another key: {other}")
+    if other[7:] != [b"30000", b"%d" % (now + 3_602_000_000)] or other[6] != acquire[6]:
+        problems.append(f"what does not vary: {other}")
+    try:
+        recording.Recording(acquire, [b"EVALSHA", b"6" * 40, b"1", b"other"], key, now)
+        problems.append("a release of something else passes for its release")
+    except ValueError:
+        pass
+    return problems
+
+
+def monitor_lines():
+    said = b'1.5 [0 127.0.0.1:4] "EVALSHA" "a\\x00\\"b\\\\" ""\r\n'
+    by_script = b'1.5 [0 lua] "GET" "a"\r\n'
+    found = recording.parse(said), recording.parse(by_script)
+    return [] if found == ([b"EVALSHA", b'a\x00"b\\', b""], None) else [str(found)]
 
 
 def main():
@@ -98,6 +174,11 @@ def main():
     tap.rule("foreign_load_is_a_share_of_all_cpus", foreign_load())
     tap.rule("memory_is_measured_once_per_process", one_process_for_memory())
     tap.rule("every_row_is_there_and_can_be_chosen", rows_of_the_issue())
+    tap.rule("only_tables_of_which_every_row_was_measured_are_written", tables_written())
+    tap.rule("every_benchmark_with_servers_is_measured_for_a_row", known_benchmarks())
+    tap.rule("progress_moves_on_a_terminal_and_is_lines_elsewhere", progress_shown())
+    tap.rule("a_recorded_pair_is_varied_in_key_attempt_and_time_alone", recorded_pair())
+    tap.rule("what_a_script_asks_is_not_taken_for_a_command", monitor_lines())
     tap.rule("the_table_in_the_readme_is_replaced_and_nothing_else", readme_table())
     tap.finish()
 

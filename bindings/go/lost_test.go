@@ -42,8 +42,8 @@ func TestALeaseThatEndsIsTold(t *testing.T) {
 
 func TestARenewedLeaseOutlivesItsTTL(t *testing.T) {
 	c := open(t)
-	held := lock(t, c, "a", liblock.TTL(50*time.Millisecond), liblock.Renew())
-	time.Sleep(200 * time.Millisecond)
+	held := lock(t, c, "a", liblock.TTL(900*time.Millisecond), liblock.Renew())
+	time.Sleep(1200 * time.Millisecond)
 	if err := held.Verify(background); err != nil {
 		t.Fatal(err)
 	}

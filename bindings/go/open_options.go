@@ -121,6 +121,10 @@ func TLSInsecure() Option { return func(o *openOptions) { o.Open.TLSInsecure = 1
 // time, Forever = never.
 func ForeignGap(gap time.Duration) Option { return func(o *openOptions) { o.ForeignGapMs = toMs(gap) } }
 
+// Front: on one server a lock goes from hand to hand within this context, without a round trip, while nobody else is
+// known to wait, and for so long after that; 0 is the default, Forever = never.
+func Front(budget time.Duration) Option { return func(o *openOptions) { o.FrontMs = toMs(budget) } }
+
 // ZombieInterval is the time between two signs of life; Forever = gives none.
 func ZombieInterval(interval time.Duration) Option {
 	return func(o *openOptions) { o.ZombieIntervalMs = toMs(interval) }
@@ -169,7 +173,7 @@ var openDefaults = func() raw.Open {
 		CommandTimeoutMs: int64(o.command_timeout_ms), AliveMs: int64(o.alive_ms),
 		ForeignGapMs: int64(o.foreign_gap_ms), ZombieIntervalMs: int64(o.zombie_interval_ms),
 		ClockStepMs: int64(o.clock_step_ms), OnClose: int32(o.on_close), TLSInsecure: int32(o.tls_insecure),
-		Votes: int32(o.votes), RestartPolicy: int32(o.restart_policy),
+		Votes: int32(o.votes), RestartPolicy: int32(o.restart_policy), FrontMs: int64(o.front_ms),
 	}
 }()
 
@@ -185,6 +189,7 @@ func (o *openOptions) native(a *arena) *C.liblock_context_options {
 	n.zombie_interval_ms, n.clock_step_ms = C.int64_t(o.ZombieIntervalMs), C.int64_t(o.ClockStepMs)
 	n.on_close, n.tls_insecure = C.int32_t(o.Open.OnClose), C.int32_t(o.Open.TLSInsecure)
 	n.votes, n.restart_policy = C.int32_t(o.Open.Votes), C.int32_t(o.RestartPolicy)
+	n.front_ms = C.int64_t(o.FrontMs)
 	if o.prefix != nil {
 		prefix := a.bytes(*o.prefix)
 		n.prefix, n.prefix_size = prefix.data, prefix.size

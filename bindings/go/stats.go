@@ -26,6 +26,7 @@ type Stats struct {
 	SweepEntriesPerHold uint64 // the most that were looked at while one shard was held
 	DroppedNotices      uint64 // (this context) losses that found their completion queue full
 	DroppedEvents       uint64 // (this context) events that found too many others waiting
+	PassedOn            uint64 // of HandedOff, those that no server was asked for (Front)
 }
 
 // Stats reads the counters; on a server those of this context.
@@ -45,6 +46,7 @@ func (c *Context) Stats() (Stats, error) {
 		DeadlockSearches: uint64(s.deadlock_searches), Renewals: uint64(s.renewals), Sweeps: uint64(s.sweeps),
 		SweepEntries: uint64(s.sweep_entries), SweepEntriesPerHold: uint64(s.sweep_entries_per_hold_max),
 		DroppedNotices: uint64(s.dropped_notices), DroppedEvents: uint64(s.dropped_events),
+		PassedOn: uint64(s.passed_on),
 	}, statusError("stats", status)
 }
 

@@ -13,4 +13,11 @@ void assertion_failed(const char *expression, const char *file, int line) {
   std::abort();
 }
 
+void no_memory_left() {
+  std::fputs(
+      "liblock: no memory is left for a thread that keeps locks alive; aborting to protect what they guard\n",
+      stderr);
+  std::abort();
+}
+
 }  // namespace liblock

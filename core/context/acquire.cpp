@@ -2,6 +2,8 @@
 // From a public acquire to the engine and back: options are checked, the owner is found, and the end is
 // reported.
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "context/busy.hpp"
 #include "context/context.hpp"
@@ -75,7 +77,7 @@ void single_attempt(AcquireParams &params) {
 
 // The call's own reference goes when its end was delivered. Its memory is the request table's, which keeps
 // the context until it has it back.
-class ContextRequest final : public PendingCall, public Notice {
+class alignas(RequestTable::kAlignment) ContextRequest final : public PendingCall, public Notice {
  public:
   // shared: parameters that outlive the call; nullptr: it keeps a copy of `params`.
   ContextRequest(Context &context, std::shared_ptr<Owner> owner, liblock_callback callback, void *user_data,
@@ -113,12 +115,14 @@ class ContextRequest final : public PendingCall, public Notice {
     end();
   }
   void deliver() override {
+    if (completions_ != nullptr) return give_back_unread();
     context_.requests().begin_delivery();
     if (progress_ != nullptr) progress_->end();
     const liblock_completion end = completion();
     callback_(&end, user_data_);
   }
   void dispose() override { delivered(); }
+  std::byte *engine_room() override { return engine_room_; }
   void gone() override {
     Context &context = context_;
     this->~ContextRequest();
@@ -150,7 +154,9 @@ class ContextRequest final : public PendingCall, public Notice {
   };
 
   void end() {
-    if (completions_ == nullptr) {
+    // What nobody will read of is given back by the thread of the callbacks, one lock after the other: from here the
+    // end of the next in line would be come to in this call, and so on, for as many as wait.
+    if (completions_ == nullptr || completions_->is_abandoned()) {
       runtime_.post(this);
       return;
     }
@@ -160,12 +166,18 @@ class ContextRequest final : public PendingCall, public Notice {
     const liblock_completion end = completion();
     delivered();
     if (queue->put_reserved(end)) return;
-    // Nobody will ever read of it; this object is gone.
+    // The queue was freed just now, and this object is gone.
     delete end.info;
     if (end.status == LIBLOCK_OK) {
       const Status released = kept->release(end.lock);
       static_cast<void>(released);
     }
+  }
+  void give_back_unread() {
+    completions_->unreserve();
+    if (status_ != Status::OK) return;
+    const Status released = context_.release(grant_->handle);
+    static_cast<void>(released);
   }
   ~ContextRequest() override {
     if (static_cast<const void *>(params_) == own_params_) params_->~AcquireParams();
@@ -215,6 +227,7 @@ class ContextRequest final : public PendingCall, public Notice {
   std::shared_ptr<RequestProgress> progress_;  // the parameters point at it
   std::unique_ptr<BusyLook> busy_look_;
   const AcquireParams *params_;
+  alignas(RequestTable::kAlignment) std::byte engine_room_[kEngineRoom];
   alignas(AcquireParams) std::byte own_params_[sizeof(AcquireParams)];  // last: mostly not touched
 };
 
@@ -387,7 +400,13 @@ Status Context::begin(ContextRequest &call, Owner &holder, std::span<const Bytes
   }
   if (call.id == 0) return Status::LIMIT;
   *request = call.id;
-  engine_->submit(call, holder, keys, call.params(), runtime());
+  try {
+    engine_->submit(call, holder, keys, call.params(), runtime());
+  } catch (const std::bad_alloc &) {
+    requests_.forget(std::exchange(call.id, 0));
+    *request = 0;
+    return Status::NO_MEMORY;
+  }
   return Status::OK;
 }
 
@@ -395,12 +414,13 @@ Status Context::cancel(liblock_request request) {
   if (const Status status = state(); status != Status::OK) return status;
   PendingCall *call = requests_.find(request);
   if (call == nullptr) return Status::INVALID_HANDLE;
+  const auto unpin = [](PendingCall *pinned) { pinned->unpin(); };
+  const std::unique_ptr<PendingCall, decltype(unpin)> kept(call, unpin);
   if (Ask *ask = call->asked(); ask != nullptr) {
     engine_->cancel_wait(*call, *ask);
   } else {
     engine_->cancel(*call);
   }
-  call->unpin();
   return Status::OK;
 }
 

@@ -45,26 +45,41 @@ void Completions::unreserve() {
 void Completions::put_locked(const liblock_completion &completion) {
   ring_[(first_ + count_++) % ring_.size()] = completion;
   if (count_ == 1 && is_polled_) not_empty_.raise();
-  changed_.notify_one();
+}
+
+// Without mutex_: who is woken while it is held goes back to sleep for it. Whoever puts something in keeps the queue.
+void Completions::wake(bool all) {
+  if (all) {
+    changed_.notify_all();
+  } else {
+    changed_.notify_one();
+  }
 }
 
 bool Completions::put_reserved(const liblock_completion &completion) {
-  const std::lock_guard lock(mutex_);
-  --reserved_;
-  if (abandoned_) return false;
-  put_locked(completion);
-  if (closed_) changed_.notify_all();
+  bool closed;
+  {
+    const std::lock_guard lock(mutex_);
+    --reserved_;
+    if (abandoned_) return false;
+    put_locked(completion);
+    closed = closed_;
+  }
+  wake(closed);
   return true;
 }
 
 bool Completions::put_notice(const liblock_completion &completion) try {
-  const std::lock_guard lock(mutex_);
-  if (closed_ || count_ + reserved_ >= capacity_) {
-    dropped_->fetch_add(1, std::memory_order_relaxed);
-    return false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_ || count_ + reserved_ >= capacity_) {
+      dropped_->fetch_add(1, std::memory_order_relaxed);
+      return false;
+    }
+    make_room(count_ + reserved_ + 1);
+    put_locked(completion);
   }
-  make_room(count_ + reserved_ + 1);
-  put_locked(completion);
+  wake(false);
   return true;
 } catch (const std::bad_alloc &) {
   dropped_->fetch_add(1, std::memory_order_relaxed);
@@ -102,7 +117,8 @@ void Completions::abandon(const std::function<void(const liblock_completion &)> 
   size_t first, count;
   {
     const std::lock_guard lock(mutex_);
-    closed_ = abandoned_ = true;
+    closed_ = true;
+    abandoned_ = true;
     left.swap(ring_);
     first = std::exchange(first_, 0);
     count = std::exchange(count_, 0);

@@ -5,6 +5,7 @@
 // system call but to wake who waits.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -29,6 +30,8 @@ class Completions final : public CompletionSink {
 
   Status next(Nanos wait, liblock_completion &completion);
   void close();
+  // Nobody will read what is not in it yet.
+  bool is_abandoned() const { return abandoned_.load(std::memory_order_acquire); }
   // After it nothing is read any more; what was not read goes to `unread`.
   void abandon(const std::function<void(const liblock_completion &)> &unread);
   void close_fd_after_fork() { not_empty_.close(); }
@@ -39,6 +42,7 @@ class Completions final : public CompletionSink {
 
   void make_room(size_t places);
   void put_locked(const liblock_completion &completion);
+  void wake(bool all);
 
   const size_t capacity_;
   ReadableFlag not_empty_;  // once is_polled_, raised exactly while count_ is not 0
@@ -50,7 +54,7 @@ class Completions final : public CompletionSink {
   size_t reserved_ = 0;
   bool is_polled_ = false;  // somebody has the descriptor
   bool closed_ = false;
-  bool abandoned_ = false;
+  std::atomic<bool> abandoned_{false};                    // read without mutex_, too
   const std::shared_ptr<std::atomic<uint64_t>> dropped_;  // the context's count, over all its queues
 };
 

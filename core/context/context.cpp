@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
+#include "base/assert.hpp"
 #include "context/fork.hpp"
 #include "context/struct_size.hpp"
 #include "local/local_engine.hpp"
@@ -22,6 +25,7 @@ namespace {
 
 constexpr char kLocalScheme[] = "local:";
 constexpr char kQuorumScheme[] = "quorum:";
+constexpr int kCloseTriesMax = 1000;  // with a millisecond between them
 
 // Where this process runs, as far as it can stand in a record and in the name of a channel.
 std::string host_name() {
@@ -80,7 +84,7 @@ ConnectionDefaults connection_defaults(ServerOptions &server) {
   ConnectionDefaults defaults;
   defaults.user = server.username;
   defaults.password = Secret(server.password);
-  Secret::wipe(server.password);
+  wipe(server.password);
   defaults.name = server.client_name;
   defaults.connect_timeout = nanos_from_ms(server.connect_timeout_ms);
   defaults.command_timeout = nanos_from_ms(server.command_timeout_ms);
@@ -137,12 +141,18 @@ Status Context::open_local(const char *url, const liblock_context_options *optio
     return opened.status;
   }
   fresh = opened.fresh;
-  context = make(std::move(read));
-  Context *self = context.get();
-  context->engine_ = std::make_unique<LocalEngine>(std::move(opened.table), context->instance_id_, self,
-                                                   [self] { return self->runtime(); });
+  try {
+    context = make(std::move(read));
+    Context *self = context.get();
+    context->engine_ = std::make_unique<LocalEngine>(opened.table, context->instance_id_, self,
+                                                     [self] { return self->runtime(); });
+  } catch (...) {
+    context.reset();
+    close_table(std::move(opened.table));  // it may be the first and last of its name
+    throw;
+  }
   context->make_instruments();
-  register_context(self);
+  register_context(context.get());
   return Status::OK;
 }
 
@@ -158,6 +168,7 @@ Status Context::open_server(const char *url, const liblock_context_options *opti
   instance.prefix = read.table.prefix;
   instance.alive = nanos_from_ms(read.server.alive_ms);
   instance.foreign_gap_ms = read.server.foreign_gap_ms;
+  if (read.server.front_ms != -1) instance.front_budget = nanos_from_ms(read.server.front_ms);
   if (read.server.zombie_interval_ms != -1)
     instance.zombie_interval = nanos_from_ms(read.server.zombie_interval_ms);
   instance.deadlock_delay =
@@ -190,6 +201,7 @@ Status Context::open_quorum(const char *url, const liblock_context_options *opti
   if (read.server.zombie_interval_ms != -1)
     quorum.zombie_interval = nanos_from_ms(read.server.zombie_interval_ms);
   quorum.foreign_gap_ms = read.server.foreign_gap_ms;
+  if (read.server.front_ms != -1) quorum.front_budget = nanos_from_ms(read.server.front_ms);
   quorum.locks_max = static_cast<size_t>(read.table.locks_max);
   quorum.waiters_max = static_cast<size_t>(read.table.waiters_max);
   read.nodes.servers.clear();  // the caller's
@@ -197,17 +209,12 @@ Status Context::open_quorum(const char *url, const liblock_context_options *opti
   std::shared_ptr<Context> opened = make(std::move(read));
   Context *self = opened.get();
   opened->engine_ = make_quorum_engine(opened->runtime(), std::move(quorum), opened->instance_id_, self);
-  if (opened->engine_ == nullptr) {
-    if (opened->loop_ != nullptr) opened->loop_->close();
-    message = "this version has no quorum: contexts yet; use \"redis://host:port/db\" or \"local:NAME\"";
-    return Status::UNSUPPORTED;
-  }
   opened->make_instruments();
   register_context(self);
-  if (opened->loop_ == nullptr && opened->may_block() == Status::OK)
-    status = opened->engine_->opened(message);
+  const bool may_wait = opened->loop_ == nullptr && opened->may_block() == Status::OK;
+  status = opened->engine_->begin(may_wait, message);
   if (status != Status::OK) {
-    static_cast<void>(opened->close());
+    opened->close_for_good();
     return status;
   }
   context = std::move(opened);
@@ -226,7 +233,11 @@ Context::Context(ContextOptions options)
       instance_id_(new_instance_id(random_)),
       requests_(static_cast<size_t>(options_.requests_max), random_) {}
 
-Context::~Context() { unregister_context(this); }
+// Where it was not closed it was never open, and what has begun on the caller's loop ends there.
+Context::~Context() {
+  unregister_context(this);
+  if (loop_ != nullptr && !forked()) loop_->close();
+}
 
 std::shared_ptr<Runtime> Context::runtime() {
   if (loop_ != nullptr) return loop_;
@@ -241,9 +252,14 @@ void Context::stop_waiting() {
 }
 
 // Ends waits and holds; afterwards threads that waited are on their way out.
-void Context::end_everything() {
+// Without memory for it, the next close goes on with what is left.
+void Context::end_everything() try {
   if (traced_.load()) tell_closing();
   engine_->close(options_.leave_on_close, [self = shared_from_this()] { self->engine_closed(); });
+} catch (const std::bad_alloc &) {
+  const std::lock_guard lock(mutex_);
+  end_failed_.store(true);
+  left_.notify_all();
 }
 
 void Context::engine_closed() {
@@ -263,12 +279,12 @@ Status Context::close() {
   if (forked()) return Status::OK;
   if (NoBlockingScope::active()) return Status::WOULD_DEADLOCK;
   State open = State::Open;
-  if (state_.compare_exchange_strong(open, State::Closed)) end_everything();
+  if (state_.compare_exchange_strong(open, State::Closed) || end_failed_.exchange(false)) end_everything();
   // What is left to say to a server is said by the very loop whose thread this is.
   if (engine_->talks_to_server() && loop_ != nullptr && loop_->on_loop_thread()) return Status::OK;
   std::unique_lock lock(mutex_);
-  left_.wait(lock, [this] { return waiting_.load() == 0 && engine_closed_; });
-  return Status::OK;
+  left_.wait(lock, [this] { return (waiting_.load() == 0 && engine_closed_) || end_failed_.load(); });
+  return engine_closed_ ? Status::OK : Status::NO_MEMORY;
 }
 
 Status Context::ask(WaitedAsk &ask, bool waits, Outcome &outcome) {
@@ -318,7 +334,7 @@ class CloseCall final : public Notice {
 Status Context::close_async(liblock_callback callback, void *user_data) {
   if (forked()) return Status::FORKED;
   State open = State::Open;
-  const bool first = state_.compare_exchange_strong(open, State::Closed);
+  const bool first = state_.compare_exchange_strong(open, State::Closed) || end_failed_.exchange(false);
   if (!first && loop_ != nullptr) return Status::CLOSED;  // its loop may deliver nothing any more
   // Behind the ends of all requests, which the end of everything posts.
   std::unique_ptr<Notice> call(callback != nullptr ? new CloseCall(shared_from_this(), callback, user_data)
@@ -326,10 +342,25 @@ Status Context::close_async(liblock_callback callback, void *user_data) {
   if (first) {
     after_close_ = call.release();
     end_everything();
+    if (end_failed_.load()) {
+      const std::lock_guard lock(mutex_);
+      delete std::exchange(after_close_, nullptr);
+      return Status::NO_MEMORY;
+    }
   } else if (call != nullptr) {
     runtime()->post(call.release());
   }
   return Status::OK;
+}
+
+void Context::close_for_good() {
+  for (int tries = 0; tries < kCloseTriesMax; ++tries) {
+    Status status = close();
+    if (status == Status::WOULD_DEADLOCK) status = close_async(nullptr, nullptr);
+    if (status != Status::NO_MEMORY) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  no_memory_left();
 }
 
 std::shared_ptr<Completions> Context::open_completions(size_t capacity) {

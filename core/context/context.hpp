@@ -114,10 +114,16 @@ class Context : public std::enable_shared_from_this<Context> {
   // Asks the engine and waits for the end; waits: it may take as long as ask.wait says.
   Status ask(WaitedAsk &ask, bool waits, Outcome &outcome);
   // What a completion says of an end; own: what the call itself knows of it, "" = nothing. calls.cpp
-  const char *lasting_message(Status status, const std::string &own = {}) const;
+  const char *lasting_message(Status status, const std::string &own) const;
+  const char *lasting_message(Status status) const {
+    return status == Status::OK ? status_text(LIBLOCK_OK) : lasting_message(status, {});
+  }
 
   Status close();
   Status close_async(liblock_callback callback, void *user_data);
+  // Before it is freed, when nobody can close it again later: without memory for that it tries for a while, and then
+  // ends the process rather than leave locks behind that nobody releases.
+  void close_for_good();
 
   std::shared_ptr<Completions> open_completions(size_t capacity);
   uint64_t dropped_notices() const { return dropped_notices_->load(std::memory_order_relaxed); }
@@ -168,7 +174,8 @@ class Context : public std::enable_shared_from_this<Context> {
   std::atomic<uint64_t> waiting_{0};
   std::mutex mutex_;  // guards completions_, and waiting for waiting_ == 0
   std::condition_variable left_;
-  bool engine_closed_ = false;  // guarded by mutex_, as the next
+  std::atomic<bool> end_failed_{false};  // the end of everything was not come to; set under mutex_
+  bool engine_closed_ = false;           // guarded by mutex_, as the next
   Notice *after_close_ = nullptr;
   std::vector<std::weak_ptr<Completions>> completions_;
   const std::shared_ptr<std::atomic<uint64_t>> dropped_notices_ = std::make_shared<std::atomic<uint64_t>>(0);

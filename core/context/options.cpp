@@ -140,7 +140,8 @@ liblock_context_options default_context_options() {
   o.struct_size = sizeof o;
   o.cleanup_interval_ms = o.cleanup_batch_size = o.max_ttl_ms = o.deadlock_detection = o.deadlock_delay_ms =
       o.locks_max = o.waiters_max = o.requests_max = o.connect_timeout_ms = o.command_timeout_ms =
-          o.alive_ms = o.foreign_gap_ms = o.zombie_interval_ms = o.clock_step_ms = LIBLOCK_DEFAULT;
+          o.alive_ms = o.foreign_gap_ms = o.zombie_interval_ms = o.clock_step_ms = o.front_ms =
+              LIBLOCK_DEFAULT;
   return o;
 }
 
@@ -186,6 +187,7 @@ void read_server_options(const liblock_context_options &o, ServerOptions &server
   server.alive_ms = or_default(o.alive_ms, server.alive_ms);
   server.foreign_gap_ms = or_default(o.foreign_gap_ms, server.foreign_gap_ms);
   server.zombie_interval_ms = or_default(o.zombie_interval_ms, server.zombie_interval_ms);
+  server.front_ms = or_default(o.front_ms, server.front_ms);
   server.tls_ca_file = text_of(o.tls_ca_file);
   server.tls_ca_path = text_of(o.tls_ca_path);
   server.tls_certificate_file = text_of(o.tls_certificate_file);
@@ -230,6 +232,7 @@ Status read_context_options(const liblock_context_options *given, const ContextK
       {"clock_step_ms", o.clock_step_ms, 1, 600'000, true},
       {"votes", o.votes, -1, kNodesMax, false},
       {"restart_policy", o.restart_policy, 0, 1, false},
+      {"front_ms", o.front_ms, 0, 600'000, true, true},
   };
   for (const Range &range : ranges) {
     if (range.holds()) continue;

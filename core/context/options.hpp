@@ -59,6 +59,7 @@ struct ServerOptions {
   int64_t alive_ms = 3'000;
   int64_t foreign_gap_ms = 100;         // -1: never
   int64_t zombie_interval_ms = 10'000;  // -1: no sign of life
+  int64_t front_ms = 0;                 // -1: there is no front
   std::string tls_ca_file, tls_ca_path, tls_certificate_file, tls_key_file, tls_server_name;
   bool tls_verify = true;
 };

@@ -23,6 +23,8 @@ constexpr Metric kMetrics[] = {
     {"released_total", "counter", "Locks given back by their holders.", &liblock_stats::released},
     {"contended_total", "counter", "Acquires that had to queue.", &liblock_stats::contended},
     {"handed_off_total", "counter", "Grants made directly to a waiter.", &liblock_stats::handed_off},
+    {"passed_on_total", "counter", "Of the grants by a hand-over, those that no server was asked for.",
+     &liblock_stats::passed_on},
     {"expired_total", "counter", "Leases that ended while held.", &liblock_stats::expired},
     {"taken_away_total", "counter", "Locks taken away by an administrator.", &liblock_stats::taken_away},
     {"taken_over_total", "counter", "Overdue locks ended by who wanted the key.", &liblock_stats::taken_over},

@@ -8,7 +8,7 @@ namespace liblock {
 
 void *RequestTable::take_memory(size_t size, const std::shared_ptr<void> &keeper) {
   const std::lock_guard lock(mutex_);
-  void *memory = kept_ != nullptr ? take_kept() : ::operator new(size, kAlignment);
+  void *memory = kept_ != nullptr ? take_kept() : ::operator new (size, std::align_val_t{kAlignment});
   if (++out_ == 1) keeper_ = keeper;
   return memory;
 }

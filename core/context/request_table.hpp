@@ -25,6 +25,8 @@ class RequestTable {
   RequestTable(const RequestTable &) = delete;
   RequestTable &operator=(const RequestTable &) = delete;
 
+  // A cache line: what an end touches begins on one.
+  static constexpr size_t kAlignment = 64;
   // Memory for a call; all calls of a table have the same size. While any is out, keeper is kept. Throws
   // std::bad_alloc.
   void *take_memory(size_t size, const std::shared_ptr<void> &keeper);
@@ -69,7 +71,6 @@ class RequestTable {
     Kept *next;
   };
   static constexpr size_t kKeptMax = 16'384;
-  static constexpr std::align_val_t kAlignment{alignof(PendingCall)};
 
   // With mutex_.
   PendingCall &take_out(liblock_request id) {
@@ -92,7 +93,7 @@ class RequestTable {
     return std::exchange(kept_, kept_->next);
   }
   static void free_memory(void *memory) {
-    if (memory != nullptr) ::operator delete(memory, kAlignment);
+    if (memory != nullptr) ::operator delete (memory, std::align_val_t{kAlignment});
   }
   liblock_request id_of(uint32_t index) const {
     return static_cast<uint64_t>(slots_[index].generation) << 32 | index;

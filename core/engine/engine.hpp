@@ -24,9 +24,10 @@ class Engine {
 
   // Calls wait for a server: they must not be made on its loop, or in a callback.
   virtual bool talks_to_server() const { return false; }
-  // Called once, before anything else, where its opener may wait: what it waits for is bounded by the engine. message:
-  // what should be known though the status is OK, else why not; then it is closed again.
-  virtual Status opened(std::string &) { return Status::OK; }
+  // The last step of opening, called once: what it has to do with servers begins here, and nothing has begun where it
+  // throws std::bad_alloc. may_wait: until it is known how they are, which the engine bounds. message: what should be
+  // known though the status is OK, else why not; then it is closed again.
+  virtual Status begin(bool /*may_wait*/, std::string & /*message*/) { return Status::OK; }
   // Whether these keys (none: the global lock) can be locked here at all.
   virtual Status accepts(std::span<const Bytes> keys) const = 0;
 
@@ -41,10 +42,11 @@ class Engine {
   virtual bool try_fast_many(std::span<const Bytes> keys, Nanos ttl, FastGrant &grant) = 0;
   // keys empty: the global lock. Waits as the parameters say.
   virtual Grant acquire(Owner &owner, std::span<const Bytes> keys, const AcquireParams &params) = 0;
-  // Builds its side in the call's room; never throws. The parameters outlive the call.
+  // Builds its side in the call's room. The parameters outlive the call. Throws std::bad_alloc, and then nothing has
+  // begun.
   virtual void submit(PendingCall &call, Owner &owner, std::span<const Bytes> keys,
                       const AcquireParams &params, const std::shared_ptr<class Runtime> &runtime) = 0;
-  // Asks; the call still ends by ended().
+  // Asks; the call still ends by ended(). Throws std::bad_alloc, and then it was not asked.
   virtual void cancel(PendingCall &call) = 0;
   // The same of a wait for others. Whatever else is asked cannot be canceled: it ends by itself, soon.
   virtual void cancel_wait(PendingCall &call, Ask &ask) = 0;

@@ -32,6 +32,7 @@ struct KeyInfo {
   std::string attempt_id;  // on a server, of the grant
   uint64_t token = 0;
   int64_t since_us = 0;        // held
+  int64_t hand_us = 0;         // the same of a grant that goes from hand to hand; 0: it does not
   int64_t initial_ttl_ms = 0;  // -1: no expiry; 0: not known
   int64_t remaining_ms = -1;
   uint32_t hold_count = 0;

@@ -49,8 +49,10 @@ class PendingCall {
     ~EnginePart() = default;
   };
   EnginePart *engine_part = nullptr;
-  static constexpr size_t kEngineRoom = 576;
-  std::byte *engine_room() { return engine_room_; }
+  // Where that is built, if the call is one that engines build it in. The call says where: what every end touches
+  // should lie together, and the room is large.
+  static constexpr size_t kEngineRoom = 640;
+  virtual std::byte *engine_room() { return nullptr; }
 
   // Nobody refers to the call or to its engine's side any more: its memory may go.
   virtual void gone() = 0;
@@ -70,7 +72,6 @@ class PendingCall {
 
   std::atomic<bool> over_{false};
   std::atomic<uint32_t> references_{1};
-  alignas(std::max_align_t) std::byte engine_room_[kEngineRoom];
 };
 
 }  // namespace liblock

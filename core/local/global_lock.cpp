@@ -93,6 +93,8 @@ void LockTable::attempt_global(Waiter &waiter, Deferred &deferred) {
   if (owner.closed.load()) return finish(waiter, Status::CLOSED, deferred);
   if (!global_.handles.empty() && global_.deadline.load() <= clock_.now())
     lose_global(EndReason::Expired, deferred);
+  // Of those who wait one at a time is granted: this is room for it too.
+  global_.handles.reserve(global_.handles.size() + 1);
   if (!global_.handles.empty() && owner.named() && global_.owner == &owner &&
       params.on_conflict != LIBLOCK_ON_CONFLICT_WAIT) {
     if (params.on_conflict == LIBLOCK_ON_CONFLICT_FAIL) return finish(waiter, Status::ALREADY_HELD, deferred);

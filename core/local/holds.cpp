@@ -4,6 +4,7 @@
 // be lost.
 #include <algorithm>
 
+#include "base/spin_lock.hpp"
 #include "local/lock_table.hpp"
 
 namespace liblock {
@@ -17,6 +18,14 @@ constexpr int64_t kNearBound = 64 * LockTable::kShards;
 // ANY: a waiter that has been overtaken for so long is handed the key. By time, not by count: a count of
 // releases falls back to the speed of strict order.
 constexpr Nanos kOvertakingBudget = kMillisecond;
+
+// With thousands of requests behind a key, what a hand-off to one of them touches comes from afar. It is one piece
+// of memory, the call's own side before the waiter: fetched while the one before it is served.
+void fetch_ahead(const Waiter &waiter) {
+  constexpr ptrdiff_t kLine = 64, kBefore = 5 * kLine, kBehind = 3 * kLine;
+  const char *here = reinterpret_cast<const char *>(&waiter);
+  for (ptrdiff_t at = -kBefore; at < kBehind; at += kLine) prefetch_for_write(here + at);
+}
 
 }  // namespace
 
@@ -282,6 +291,10 @@ LocalRequest *LockTable::hand_over(Shard &shard, uint32_t index, const Owner &in
     return nullptr;
   const Waiter *after = WaitQueue::Waiters::next(next);
   if (after != nullptr && after->request == nullptr) return nullptr;  // a thread wants to be told
+  if (after != nullptr) {
+    fetch_ahead(*after);
+    if (const Waiter *third = WaitQueue::Waiters::next(after)) __builtin_prefetch(third);
+  }
   queue.strict.remove(next);
   if (after == nullptr) shard.drop_queue(entry);
   next->where.store(Waiter::kNowhere, std::memory_order_release);

@@ -19,19 +19,23 @@ Bytes key_of(const Ask &ask) { return ask.keys.empty() ? Bytes() : Bytes(ask.key
 
 }  // namespace
 
+// Where a request comes from; a base of it, to lie with what a hand-off touches.
+struct LocalEngine::Asked {
+  LocalEngine &engine;  // outlives its pending calls: they keep the context
+  PendingCall &call;    // kept by the context until ended()
+  bool is_global;
+};
+
 // The table's side of a pending call, in the call's room. The call holds its first reference.
-class LocalEngine::Request final : public LocalRequest, public PendingCall::EnginePart {
+class LocalEngine::Request final : public PendingCall::EnginePart, private Asked, public LocalRequest {
  public:
-  Request(LocalEngine &engine, PendingCall &call, const std::shared_ptr<Runtime> &runtime)
-      : LocalRequest(engine.table_, runtime), engine_(engine), call_(call) {
+  Request(const Asked &asked, const std::shared_ptr<Runtime> &runtime)
+      : Asked(asked), LocalRequest(engine.table_, runtime) {
     call.engine_part = this;
   }
   void finished() override {
-    if (waiter.grant.status == Status::OK && waiter.params->ttl != kNever) {
-      engine_.watch_lease(waiter.grant, *waiter.params, is_global);
-      engine_.lease_used();
-    }
-    call_.ended(waiter.grant);  // may be the end of this object
+    if (waiter.grant.status == Status::OK) engine.watch_lease(waiter.grant, *waiter.params, is_global);
+    call.ended(waiter.grant);  // may be the end of this object
   }
   bool destroy_if_sole() override {
     if (!is_sole()) return false;
@@ -40,18 +44,13 @@ class LocalEngine::Request final : public LocalRequest, public PendingCall::Engi
   }
   void drop() override { unpin(); }
   void last_reference_gone() override {
-    PendingCall &call = call_;
+    PendingCall &whole = call;
     this->~Request();
-    call.gone();
+    whole.gone();
   }
-
-  bool is_global = false;
 
  private:
   ~Request() override = default;
-
-  LocalEngine &engine_;  // outlives its pending calls: they keep the context
-  PendingCall &call_;    // kept by the context until ended()
 };
 
 // A wait for a key or a lock that keeps no thread: its end is that of the ask.
@@ -92,7 +91,10 @@ std::shared_ptr<Owner> LocalEngine::make_owner(Bytes name) {
   auto owner = std::make_shared<LocalOwner>(unnamed_->instance(), unnamed_->instance_id(),
                                             owner_numbers_.fetch_add(1) + 1, name, true);
   const std::lock_guard lock(owners_mutex_);
-  std::erase_if(owners_, [](const std::weak_ptr<LocalOwner> &o) { return o.expired(); });
+  if (owners_.size() >= tidy_at_) {  // seldom enough that an owner costs the same however many there are
+    std::erase_if(owners_, [](const std::weak_ptr<LocalOwner> &o) { return o.expired(); });
+    tidy_at_ = std::max(kTidyLeast, 2 * owners_.size());
+  }
   owners_.push_back(owner);
   table_->add_owner(owner.get());
   return owner;
@@ -120,7 +122,6 @@ bool LocalEngine::try_fast_many(std::span<const Bytes> keys, Nanos ttl, FastGran
 Status LocalEngine::release(Handle h) { return table_->release(*unnamed_, h); }
 
 Grant LocalEngine::acquire(Owner &owner, std::span<const Bytes> keys, const AcquireParams &params) {
-  if (params.ttl != kNever) lease_used();
   Grant grant = table_->acquire(static_cast<LocalOwner &>(owner), keys, params);
   if (grant.status == Status::OK) watch_lease(grant, params, keys.empty());
   return grant;
@@ -129,8 +130,7 @@ Grant LocalEngine::acquire(Owner &owner, std::span<const Bytes> keys, const Acqu
 void LocalEngine::submit(PendingCall &call, Owner &owner, std::span<const Bytes> keys,
                          const AcquireParams &params, const std::shared_ptr<Runtime> &runtime) {
   static_assert(sizeof(Request) <= PendingCall::kEngineRoom);
-  auto *request = new (call.engine_room()) Request(*this, call, runtime);
-  request->is_global = keys.empty();
+  auto *request = new (call.engine_room()) Request({*this, call, keys.empty()}, runtime);
   table_->submit(*request, static_cast<LocalOwner &>(owner), keys, params);
 }
 
@@ -218,14 +218,14 @@ Status LocalEngine::answer(Ask &ask) {
 
 Status LocalEngine::extend(Handle h, Nanos ttl, bool add, HoldView &after) {
   if (ttl != kNever) lease_used();
-  const Status extended = table_->extend(unnamed_->instance(), h, ttl, add, after);
-  // A lock that had no lease until now had no timer either.
+  // A lock that had no lease until now had no timer either. It is made first: without memory nothing is to change.
+  LeaseTimerRef timer;
   std::shared_ptr<Runtime> runtime;
   bool renew = false;
-  if (extended == Status::OK && ttl != kNever && handle::is_compound(h) &&
-      table_->wants_timer(h, runtime, renew)) {
-    start_lease_timer(h, std::move(runtime), renew, ttl);
-  }
+  if (ttl != kNever && handle::is_compound(h) && table_->wants_timer(h, runtime, renew))
+    timer = make_lease_timer(h, std::move(runtime));
+  const Status extended = table_->extend(unnamed_->instance(), h, ttl, add, after);
+  if (timer != nullptr && extended == Status::OK) start_lease_timer(h, *timer, renew, ttl);
   return extended;
 }
 
@@ -314,22 +314,40 @@ void LocalEngine::lease_used() {
 }
 
 // Only a lock that renews, that wants to be told of its loss, or that shuts out everybody has a timer of its
-// own.
-void LocalEngine::watch_lease(const Grant &grant, const AcquireParams &params, bool global) {
+// own. A lease that nobody would end is not granted.
+void LocalEngine::watch_lease(Grant &grant, const AcquireParams &params, bool global) {
+  if (params.ttl == kNever) return;
   const bool watched = params.renew || params.on_lost != nullptr || params.losses != nullptr || global;
-  if (!watched || params.ttl == kNever || !handle::is_compound(grant.handle)) return;
-  start_lease_timer(grant.handle, params.runtime, params.renew, params.ttl);
+  Grant refused;
+  try {
+    lease_used();
+    if (!watched || !handle::is_compound(grant.handle)) return;
+    const LeaseTimerRef timer = make_lease_timer(grant.handle, params.runtime);
+    return start_lease_timer(grant.handle, *timer, params.renew, params.ttl);
+  } catch (const std::bad_alloc &) {
+    refused.status = Status::NO_MEMORY;
+  } catch (const std::system_error &) {
+    refused.status = Status::INTERNAL;
+  }
+  const Status undone = table_->release(*unnamed_, grant.handle);
+  static_cast<void>(undone);  // unless its lease has ended
+  refused.waited = grant.waited;
+  grant = refused;
 }
 
-void LocalEngine::start_lease_timer(Handle h, std::shared_ptr<Runtime> runtime, bool renew, Nanos ttl) {
-  auto *timer = new LeaseTimer(table_, runtime != nullptr ? std::move(runtime) : runtime_(), h);
-  timer->pin();  // the record's
-  if (table_->attach_timer(h, timer)) {
-    timer->arm(clock().now() + (renew ? ttl / 3 : ttl));
+void LocalEngine::Unpin::operator()(LeaseTimer *timer) const { timer->unpin(); }
+
+LocalEngine::LeaseTimerRef LocalEngine::make_lease_timer(Handle h, std::shared_ptr<Runtime> runtime) {
+  return LeaseTimerRef(new LeaseTimer(table_, runtime != nullptr ? std::move(runtime) : runtime_(), h));
+}
+
+void LocalEngine::start_lease_timer(Handle h, LeaseTimer &timer, bool renew, Nanos ttl) {
+  timer.pin();  // the record's
+  if (table_->attach_timer(h, &timer)) {
+    timer.arm(clock().now() + (renew ? ttl / 3 : ttl));
   } else {
-    timer->unpin();
+    timer.unpin();
   }
-  timer->unpin();
 }
 
 void LocalEngine::close(bool leave, std::function<void()> closed) {

@@ -40,6 +40,7 @@ class LocalEngine final : public Engine {
   void close(bool leave, std::function<void()> closed) override;
 
  private:
+  struct Asked;
   class Request;
   class Watch;
   void close_local_owner(LocalOwner &owner);
@@ -52,15 +53,22 @@ class LocalEngine final : public Engine {
   Status inspect(Ask &ask);
   void clear(Ask &ask);
   void lease_used();
-  void start_lease_timer(Handle h, std::shared_ptr<Runtime> runtime, bool renew, Nanos ttl);
-  void watch_lease(const Grant &grant, const AcquireParams &params, bool global);
+  struct Unpin {
+    void operator()(LeaseTimer *timer) const;
+  };
+  using LeaseTimerRef = std::unique_ptr<LeaseTimer, Unpin>;
+  LeaseTimerRef make_lease_timer(Handle h, std::shared_ptr<Runtime> runtime);
+  void start_lease_timer(Handle h, LeaseTimer &timer, bool renew, Nanos ttl);
+  void watch_lease(Grant &grant, const AcquireParams &params, bool global);
 
   std::shared_ptr<LockTable> table_;
   const std::shared_ptr<LocalOwner> unnamed_;
   const RuntimeSource runtime_;
   std::atomic<uint64_t> owner_numbers_{0};
+  static constexpr size_t kTidyLeast = 16;
   std::mutex owners_mutex_;
   std::vector<std::weak_ptr<LocalOwner>> owners_;  // guarded by owners_mutex_
+  size_t tidy_at_ = kTidyLeast;                    // the same: so many, of whom some may be gone
   std::mutex watches_mutex_;
   std::unordered_map<Ask *, Watch *> watches_;  // pending ones; guarded by watches_mutex_
   std::atomic<bool> sweeping_{false};

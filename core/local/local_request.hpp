@@ -16,8 +16,6 @@ class LocalRequest : public CountedTimer {
   LocalRequest(const std::shared_ptr<LockTable> &table, std::shared_ptr<Runtime> runtime)
       : CountedTimer(std::move(runtime)), table_(table.get()) {}
 
-  Waiter waiter;
-
   // Its end, waiter.grant: exactly once, on any thread, with no lock of the table held.
   virtual void finished() = 0;
 
@@ -35,13 +33,18 @@ class LocalRequest : public CountedTimer {
   LocalRequest *next_nudged = nullptr;
   std::atomic<bool> nudge_pending{false};
 
+ private:
+  bool timer_expected_ = false;
+
+ public:
+  Waiter waiter;  // behind what a hand-off touches besides, and begins with the rest
+
  protected:
   ~LocalRequest() override = default;
   Nanos due(Nanos now) override;
 
  private:
   LockTable *const table_;  // lives as long as the request is pending, and longer by kept_table_
-  bool timer_expected_ = false;
   // A timer may fire while, and after, the request ends.
   std::shared_ptr<LockTable> kept_table_;
   std::shared_ptr<LocalOwner> kept_owner_;

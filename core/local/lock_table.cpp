@@ -33,12 +33,16 @@ LockTable::~LockTable() {
 
 void LockTable::add_owner(LocalOwner *owner) {
   const std::lock_guard lock(owners_mutex_);
+  owner->place = owners_.size();
   owners_.push_back(owner);
 }
 
 void LockTable::remove_owner(LocalOwner *owner) {
   const std::lock_guard lock(owners_mutex_);
-  owners_.erase(std::remove(owners_.begin(), owners_.end(), owner), owners_.end());
+  if (owner->place >= owners_.size() || owners_[owner->place] != owner) return;
+  owners_[owner->place] = owners_.back();
+  owners_[owner->place]->place = owner->place;
+  owners_.pop_back();
 }
 
 void LockTable::keep_zombie(std::shared_ptr<LocalOwner> owner) {

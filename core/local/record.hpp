@@ -103,6 +103,7 @@ class LocalOwner final : public Owner, public std::enable_shared_from_this<Local
   // Named owners only: all that it holds or waits for. Guarded by mutex.
   List<Record, &Record::owner_links> records;
   std::atomic<uint32_t> keys_held{0};  // named owners only
+  size_t place = SIZE_MAX;             // among the table's; guarded by its owners_mutex_
 };
 
 }  // namespace liblock

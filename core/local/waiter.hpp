@@ -35,6 +35,7 @@ struct Waiter {
 
   ListLinks<Waiter> links;  // guarded by the lock of the queue that it is in
   std::atomic<uint32_t> word{kWaiting};
+  std::atomic<uint32_t> attempts{1};  // retries.attempts(), for others to read
 
   // Constant once it is queued.
   Kind kind = Kind::Lock;
@@ -79,7 +80,6 @@ struct Waiter {
   Nanos requeue_at = kNever;
   Nanos look_at = 0;  // at its place, for on_queued
   RetryCount retries;
-  std::atomic<uint32_t> attempts{1};  // retries.attempts(), for others to read
 };
 
 }  // namespace liblock

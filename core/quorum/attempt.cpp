@@ -28,6 +28,7 @@ class Attempt::Raise final : public FanOut {
     call.argument(call.node.who());
     call.argument(call.node.boot());
     call.argument(static_cast<int64_t>(token_));
+    call.argument(static_cast<int64_t>(attempt_->tokens_));
     for (size_t i = 0; i < attempt_->lock_keys_.size(); ++i) call.argument(attempt_->id_);
     for (const LeaseRef &lease : attempt_->bound_) {
       for (size_t i = 0; i < lease->held_keys().size(); ++i) call.argument(lease->id);
@@ -63,12 +64,14 @@ Attempt::Attempt(Instance &instance, Request &request, std::string id, const Quo
       bound_(std::move(bound)),
       ballot_(rule),
       lease_asked_(request.lease_asked(instance.membership.max_ttl())),
-      votes_shown_(request.is_on_some_nodes() ? rule.votes() : 0) {
+      votes_shown_(request.is_on_some_nodes() ? rule.votes() : 0),
+      tokens_(request.place == FrontWaiter::Place::Sent ? instance.options.front_tokens : 1) {
   ++instance_.attempts_open;
 }
 
 Attempt::~Attempt() {
   --instance_.attempts_open;
+  std::erase(instance_.given_up, this);
   instance_.closing_goes_on();
 }
 
@@ -78,6 +81,7 @@ void Attempt::begin(NodeSet nodes) {
   proposal_ = instance_.propose_token();
   asked_ = nodes;
   ballot_.asked(nodes);
+  for (Attempt *gone : instance_.given_up) gone->clear_the_way_for(*this);
   ask_all(nodes);
 }
 
@@ -115,6 +119,22 @@ void Attempt::give_up() {
   for (const auto &node : instance_.nodes()) {
     if ((touched & node->bit()) != 0) undo(*node, (ballot_.granted_by() & node->bit()) != 0);
   }
+  if (ballot_.open() != 0) instance_.given_up.push_back(this);
+}
+
+// What one client asks for in turn, nodes carry out in turn: a promise that is still on its way to an attempt that was
+// given up must not refuse the next one. Most such attempts are refused anyway, so that a call behind each of them
+// would be wasted on most.
+void Attempt::clear_the_way_for(const Attempt &next) {
+  const auto is_wanted = [&next](const std::string &key) {
+    return std::ranges::count(next.lock_keys_, key) != 0;
+  };
+  if (std::ranges::none_of(lock_keys_, is_wanted)) return;
+  const NodeSet unheard = ballot_.open() & next.asked_ & ~undone_unheard_;
+  undone_unheard_ |= unheard;
+  for (const auto &node : instance_.nodes()) {
+    if ((unheard & node->bit()) != 0) undo(*node, true);
+  }
 }
 
 void Attempt::undo(Node &node, bool is_answered) {
@@ -151,6 +171,7 @@ void Attempt::encode(Call &call) {
   call.argument(is_wanted ? Bytes(request_->metadata()) : Bytes());
   call.argument(is_wanted && request_->tells_attempts() ? Bytes("1") : Bytes("0"));
   call.argument(int64_t{votes_shown()});
+  call.argument(static_cast<int64_t>(tokens_));
 }
 
 bool Attempt::fits(const Reply &reply) const {
@@ -160,7 +181,7 @@ bool Attempt::fits(const Reply &reply) const {
   if (what == "BUSY")
     return reply.has_integers(1, 10) && reply.at(2).integer >= 1 &&
            static_cast<size_t>(reply.at(2).integer) <= lock_keys_.size();
-  return what == "OK" && reply.has_integers(1, 4) && reply.at(2).integer > 0 &&
+  return what == "OK" && reply.has_integers(1, 5) && reply.at(2).integer > 0 &&
          reply.at(2).integer < kTokensEnd;
 }
 
@@ -175,13 +196,15 @@ void Attempt::answered(Call &call, const Reply &reply) {
     const auto token = static_cast<uint64_t>(reply.at(2).integer);
     instance_.saw_number(token);
     instance_.saw_number(static_cast<uint64_t>(std::max<int64_t>(0, reply.at(4).integer)));
+    others_wait_ = others_wait_ || reply.at(5).integer != 0;
     ballot_.granted(node.index, token, votes && !node.is_stepped(instance_.clock.now()),
                     LIBLOCK_MUTANT(validity_from_reply) ? instance_.clock.now() : call.sent_at);
     if (lease_ != nullptr) {
       lease_->held_by |= node.bit();
       ++instance_.counts_quorum.surplus;
+      if (reply.at(5).integer != 0) instance_.passing_on.others_wait(lock_keys_.front());
     }
-    if (stage_ == Stage::GivenUp) undo(node, true);
+    if (stage_ == Stage::GivenUp && (undone_unheard_ & node.bit()) == 0) undo(node, true);
   } else {
     refused(node, reply);
     // Its clock is known better now: once more.

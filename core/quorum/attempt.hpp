@@ -65,6 +65,8 @@ class Attempt final : public FanOut {
   Nanos began_at() const { return began_at_; }
   Nanos lease() const { return lease_asked_; }
   uint32_t votes_shown() const { return votes_shown_; }
+  // A node that granted has seen somebody in line.
+  bool others_wait() const { return others_wait_; }
   // By each node's time: until then a call of it without an answer could still be carried out.
   std::array<int64_t, 32> doubts() const;
 
@@ -76,6 +78,7 @@ class Attempt final : public FanOut {
   void failed(Call &call, const Failure &failure) override;
   void refused(Node &node, const Reply &reply);
   void undo(Node &node, bool is_answered);
+  void clear_the_way_for(const Attempt &next);
   void count();
 
   Request *request_;  // nullptr: it has ended, or has another attempt
@@ -87,9 +90,12 @@ class Attempt final : public FanOut {
   Nanos began_at_ = 0;
   const Nanos lease_asked_;
   const uint32_t votes_shown_;  // as in GrantLease
+  const uint64_t tokens_;       // that each grant reserves, from its own on
+  bool others_wait_ = false;
   uint64_t proposal_ = 0;
   NodeSet asked_ = 0;
   NodeSet was_late_ = 0;
+  NodeSet undone_unheard_ = 0;  // behind the very call that has not been answered yet
   std::array<Refusal, 32> refusals_;
   std::array<int64_t, 32> not_after_us_{};
   std::array<uint64_t, 32> generation_{};

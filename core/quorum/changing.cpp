@@ -279,6 +279,7 @@ class Change final : public Rounds {
       if (lease->id != held_by || lease->version >= number_) continue;
       lease->version = number_;
       lease->value = terms_.value;
+      lease->is_plain = false;
       if (!at_once) instance_.observers.held(*lease);
       if (at_once) instance_.keeper.try_again(*lease);
     }
@@ -331,6 +332,9 @@ void update_leases(Instance &instance, const std::vector<LeaseRef> &leases, cons
     terms.ids.assign(terms.keys.size(), lease->id);
     terms.value = value;
     terms.lease = std::static_pointer_cast<GrantLease>(lease);
+    lease->is_plain = false;
+    if (lease->line != nullptr)
+      instance.passing_on.tell(*lease->line);  // behind it, it would be of another's
     const auto one_ended = [changes](Status status, const std::string &why) {
       changes->one_ended(status, why);
     };

@@ -135,7 +135,7 @@ void force_release(Instance &instance, Ask &ask, AskDone done) {
       if (is_held) forced.known_id = key.record().id, forced.rule = key.rule_of_lock();
       forced.left_ms = is_held ? key.left_ms() : 0;
       ask.tally.locks = is_held || (read.status != Status::OK && key.touched() != 0);
-      ask.tally.waiters = key.waiting();
+      ask.tally.waiters = key.waiting() + standing_for(instance, lock_key, key);
     }
     force_away(instance, std::move(forced), ask, [&ask, done](Status status, const std::string &why) {
       ask.tally.queues = ask.tally.waiters != 0;

@@ -69,7 +69,7 @@ void adopt_exported(Instance &instance, Ask &ask, AskDone done) {
                 "this is no lock that liblock_export gave from a context of this quorum with this prefix");
   const auto owner =
       std::static_pointer_cast<RemoteOwner>(ask.owner != nullptr ? ask.owner : instance.unnamed.lock());
-  lease->owner = escape_field(owner->id());
+  lease->owner = owner->field;
   // As if it had been granted here: whoever enters it again compares the nodes.
   lease->granted_over = instance.membership.rule(lease->subset, lease->votes).nodes();
   for (const auto &node : instance.nodes()) lease->asked |= node->bit();

@@ -30,6 +30,7 @@ Instance::Instance(std::shared_ptr<Runtime> runtime_of_it, QuorumOptions options
       keeper(*this),
       cleaner(*this),
       waiting(*this),
+      passing_on(*this),
       observers(*this),
       wall_us_(std::move(wall_us)) {
   for (const ConnectionOptions &node : options.nodes)
@@ -45,7 +46,7 @@ void Instance::start() {
 
 void Instance::when_opened(std::function<void(Status, const std::string &)> opened) {
   opened_ = std::move(opened);
-  if (is_closing || membership.is_settled() || membership.is_held_up()) tell_opened();
+  if (is_closing || membership.is_settled()) tell_opened();
 }
 
 // Reached like those that were named, and with their credentials.
@@ -97,7 +98,7 @@ void Instance::nodes_changed() {
     if (node->is_ready()) cleaner.on_ready(*node);
   }
   recovery.look();
-  if (opened_ != nullptr && (membership.is_settled() || membership.is_held_up())) tell_opened();
+  if (opened_ != nullptr && membership.is_settled()) tell_opened();
   waiting.nodes_changed();
 }
 
@@ -141,13 +142,19 @@ void Instance::listen() {
   }
 }
 
-void Instance::on_listening(Node &) { waiting.look_at_all(); }
+// What was sent before was missed.
+void Instance::on_listening(Node &) {
+  waiting.look_at_all();
+  passing_on.others_may_wait();
+}
 
 void Instance::on_message(Node &node, Bytes message) {
   if (message.size() < 2) return;
   const Bytes what = message.substr(1);
   if (message[0] == 'c') return waiting.called(node, what);
   if (message[0] == 'd') return waiting.sent_away(what);
+  if (message[0] == 'q') return passing_on.others_wait(std::string(what));
+  if (message[0] == 's') return waiting.standing_sent_away(what);
   if (message[0] == 'l') {
     // Somebody took it away: ask, since a message may be late, or may lie.
     const std::vector<LeaseRef> named = keeper.find(std::string(what));
@@ -169,12 +176,20 @@ Failure Instance::why_no_nodes() const {
   std::string text = "no node of the quorum has said what it is";
   Status status = Status::CONNECT;
   bool passes = false;
+  std::string unmarked;
   for (const auto &node : nodes_) {
+    passes = passes || node->link.was_ever_connected();
+    if (node->is_connected()) {
+      unmarked += " " + node->address;
+      continue;
+    }
     text += "; " + node->why();
     status = node->trouble();
-    passes = passes || node->link.was_ever_connected();
   }
-  return {status, false, text, passes};
+  if (unmarked.empty()) return {status, false, text, passes};
+  text += "; without a mark, and given one when as many answer as must vote and none is refused:" + unmarked;
+  return {status == Status::CONNECT || status == Status::CLOSED ? Status::NO_QUORUM : status, false, text,
+          true};
 }
 
 Failure Instance::why_no_quorum(const QuorumRule &rule) const {
@@ -276,6 +291,7 @@ void Instance::closing_goes_on() {
   if (!close_overdue_ && (releases_open_ != 0 || attempts_open != 0 || !cleaner.empty())) return;
   std::function<void()> closed = std::exchange(closed_, nullptr);
   runtime->cancel(close_timer_);
+  passing_on.stop();
   for (const auto &node : nodes_) node->link.stop();  // first: calls under way are told of their end
   observers.stop();
   keeper.stop();

@@ -13,6 +13,7 @@
 #include "quorum/key_names.hpp"
 #include "quorum/membership.hpp"
 #include "quorum/observers.hpp"
+#include "quorum/passing_on.hpp"
 #include "quorum/quorum_options.hpp"
 #include "quorum/recovery.hpp"
 #include "quorum/scripts.hpp"
@@ -98,8 +99,10 @@ class Instance final : public RemoteInstance, public std::enable_shared_from_thi
   Keeper keeper;
   Cleaner cleaner;
   Waiting waiting;
+  PassingOn passing_on;
   Observers observers;
-  size_t attempts_open = 0;  // that answers may come to
+  size_t attempts_open = 0;         // that answers may come to
+  std::vector<Attempt *> given_up;  // of those, the ones that nobody waits for; they take themselves out
   // For status, tests and benchmarks; any thread.
   struct Counts {
     std::atomic<uint64_t> won_at_once{0}, won_by_raise{0}, raises{0}, written_anew{0}, floors{0},

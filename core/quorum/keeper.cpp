@@ -15,7 +15,6 @@ namespace {
 
 constexpr size_t kBatch = 16;  // keys in one round
 constexpr Nanos kCollect = 20 * kMillisecond;
-constexpr Nanos kShortest = 20 * kMillisecond;
 
 GrantRef shared(Lease &lease) { return std::static_pointer_cast<GrantLease>(lease.self.lock()); }
 
@@ -187,6 +186,7 @@ class Keeper::Round final : public FanOut {
   void take_value(GrantLease &lease, const Reply &reply, size_t at) {
     lease.version = static_cast<uint64_t>(reply.at(at + 2).integer);
     lease.value = reply.at(at + 3).text;
+    lease.is_plain = false;
   }
   void failed(Call &call, const Failure &failure) override {
     why_ = failure.text;
@@ -274,30 +274,45 @@ std::string record_of(const GrantLease &lease, const std::string &instance) {
   return text_of(record);
 }
 
+Keeper::Keeper(Instance &instance) : instance_(instance), by_key_(instance.random.next()), flush_(*this) {}
+
 void Keeper::stop() {
   for (const GrantRef &lease : leases_) instance_.runtime->cancel(*lease);
   instance_.runtime->cancel(flush_);
+  by_key_.clear();
   leases_.clear();
   due_.clear();
 }
 
 void Keeper::begin(const GrantRef &lease, Nanos sent_at) {
+  if (lease->place != SIZE_MAX) return goes_on(*lease);
   lease->self = lease;
   lease->counts_from = sent_at;
   if (lease->renews) set_renewal(*lease, sent_at, lease->first_ttl);
   instance_.count(*lease, static_cast<int64_t>(lease->keys.size()));
   leases_.push_back(lease);
   lease->place = leases_.size() - 1;
+  by_key_.add(*lease);
   arm(*lease);
   instance_.listen();  // somebody may take it away
   instance_.observers.held(*lease);
 }
 
+// In other hands, who are to have it for as long as they asked for: at once what is left, and the rest behind it.
+void Keeper::goes_on(GrantLease &lease) {
+  if (lease.renews) return;
+  lease.is_short = true;
+  lease.renew_at = instance_.clock.now();
+  arm(lease);
+}
+
 void Keeper::let_go(Lease &lease) {
+  instance_.passing_on.gone(lease);
   instance_.count(lease, -lease.keys_counted);
   if (lease.state.load() == Lease::State::Held) lease.state.store(Lease::State::Released);
   instance_.runtime->cancel(lease);
   if (lease.place >= leases_.size() || leases_[lease.place].get() != &lease) return;
+  by_key_.remove(lease);
   const GrantRef kept = leases_[lease.place];
   leases_[lease.place] = leases_.back();
   leases_[lease.place]->place = lease.place;
@@ -323,7 +338,8 @@ void Keeper::lose(const LeaseRef &lease) {
 
 void Keeper::arm(Lease &lease) {
   Nanos at = lease.ends_at.load();
-  if (lease.renews && !lease.is_collected && lease.changes_open == 0) at = std::min(at, lease.renew_at);
+  if (lease.wants_renewal() && !lease.is_collected && lease.changes_open == 0)
+    at = std::min(at, lease.renew_at);
   instance_.runtime->cancel(lease);
   instance_.arm(lease, at);
 }
@@ -333,7 +349,8 @@ void Keeper::on_timer(Lease &lease, Nanos) {
   if (kept == nullptr || lease.state.load() != Lease::State::Held) return;
   const Nanos now = instance_.clock.now();
   if (now >= lease.ends_at.load()) return lose(kept);
-  const bool is_due = lease.renews && now >= lease.renew_at && lease.changes_open == 0 && !lease.is_collected;
+  const bool is_due =
+      lease.wants_renewal() && now >= lease.renew_at && lease.changes_open == 0 && !lease.is_collected;
   if (is_due) {
     lease.is_collected = true;
     due_.push_back(kept);
@@ -353,7 +370,7 @@ void Keeper::flush() {
     lease->is_collected = false;
     if (lease->state.load() != Lease::State::Held || lease->changes_open != 0) continue;
     if (round == nullptr) round = std::make_shared<Round>(*this, Round::How::Renew, nullptr);
-    round->add(lease, renewal_ttl(*lease));
+    round->add(lease, lease->renewal_ttl(instance_.clock.now()));
     ++instance_.counts.renewals;
     keys += lease->keys.size();
     if (keys < kBatch) continue;
@@ -361,11 +378,6 @@ void Keeper::flush() {
     keys = 0;
   }
   if (round != nullptr) round->begin();
-}
-
-Nanos Keeper::renewal_ttl(const Lease &lease) const {
-  if (lease.hold_until == kNever) return lease.ttl;
-  return std::min(lease.ttl, std::max(kShortest, lease.hold_until - instance_.clock.now()));
 }
 
 // When two thirds of it are left, a little earlier or later than others.
@@ -378,7 +390,7 @@ void Keeper::set_renewal(Lease &lease, Nanos from, Nanos ttl) {
 void Keeper::try_again(GrantLease &lease) {
   if (lease.state.load() != Lease::State::Held || lease.place == SIZE_MAX) return;
   const Nanos pause = std::clamp<Nanos>(lease.ttl / 20, 10 * kMillisecond, 100 * kMillisecond);
-  if (lease.renews) lease.renew_at = instance_.clock.now() + pause;
+  if (lease.wants_renewal()) lease.renew_at = instance_.clock.now() + pause;
   arm(lease);
 }
 
@@ -390,6 +402,8 @@ void Keeper::renewed(const GrantRef &lease, Nanos ttl, Nanos asked_at, uint32_t 
   }
   lease->ends_at.store(sets ? ends_at : std::max(lease->ends_at.load(), ends_at));
   lease->counts_from = asked_at;
+  // Since the last hand that it went to.
+  if (sets || asked_at >= lease->renew_at) lease->is_short = false;
   if (lease->renews) set_renewal(*lease, asked_at, ttl);
   if (lease->place != SIZE_MAX) arm(*lease);
   instance_.observers.held(*lease);
@@ -415,6 +429,7 @@ void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &asked,
   const auto round = std::make_shared<Round>(*this, Round::How::Set, std::move(done));
   for (const LeaseRef &ref : leases) {
     const auto lease = std::static_pointer_cast<GrantLease>(ref);
+    lease->is_plain = false;
     const Nanos ends_at = lease->ends_at.load();
     const Nanos ttl = extension.add ? extension.ttl + std::max<Nanos>(0, ends_at - now) : extension.ttl;
     lease->renews = lease->renews || extension.renews;
@@ -431,17 +446,6 @@ void Keeper::commit(const GrantRef &lease, Nanos ttl, AskDone done) {
   const auto round = std::make_shared<Round>(*this, Round::How::Set, std::move(done));
   round->add(lease, ttl);
   round->begin();
-}
-
-std::vector<LeaseRef> Keeper::find(const std::string &lock_key) const {
-  std::vector<LeaseRef> found;
-  for (const GrantRef &lease : leases_) {
-    const bool covers = std::any_of(lease->keys.begin(), lease->keys.end(), [&](const Lease::Key &key) {
-      return key.handles != 0 && key.lock_key == lock_key;
-    });
-    if (covers) found.push_back(lease);
-  }
-  return found;
 }
 
 }  // namespace liblock::quorum

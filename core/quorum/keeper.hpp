@@ -11,6 +11,7 @@
 #include "quorum/fan_out.hpp"
 #include "quorum/grant_lease.hpp"
 #include "remote/ending.hpp"
+#include "remote/lease_index.hpp"
 
 namespace liblock::quorum {
 
@@ -18,7 +19,7 @@ using GrantRef = std::shared_ptr<GrantLease>;
 
 class Keeper final : public LeaseKeeper {
  public:
-  explicit Keeper(Instance &instance) : instance_(instance), flush_(*this) {}
+  explicit Keeper(Instance &instance);
 
   void begin(const GrantRef &lease, Nanos sent_at);
   // Its keys were given back, or are about to be: nothing more is sent for it.
@@ -31,7 +32,7 @@ class Keeper final : public LeaseKeeper {
   // What it carries is to be brought to all nodes soon.
   void try_again(GrantLease &lease);
   // Those that cover a key.
-  std::vector<LeaseRef> find(const std::string &lock_key) const;
+  std::vector<LeaseRef> find(const std::string &lock_key) const { return by_key_.find(lock_key); }
   bool empty() const { return leases_.empty(); }
   void stop();
   void on_timer(Lease &lease, Nanos now) override;
@@ -44,15 +45,16 @@ class Keeper final : public LeaseKeeper {
     Keeper &keeper;
   };
 
+  void goes_on(GrantLease &lease);
   void arm(Lease &lease);
   void flush();
   void renewed(const GrantRef &lease, Nanos ttl, Nanos asked_at, uint32_t change, bool sets);
-  Nanos renewal_ttl(const Lease &lease) const;
   void set_renewal(Lease &lease, Nanos from, Nanos ttl);
 
   Instance &instance_;
   std::vector<GrantRef> leases_;  // all that are held
-  std::vector<GrantRef> due_;     // for the next round
+  LeaseIndex by_key_;
+  std::vector<GrantRef> due_;  // for the next round
   Flush flush_;
 };
 

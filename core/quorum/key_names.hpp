@@ -2,8 +2,7 @@
 // The names that belong to one lock key, as the scripts of a node expect them among their KEYS (names.lua).
 #pragma once
 
-#include "redis/command.hpp"
-#include "remote/keyspace.hpp"
+#include "redis/key_names.hpp"
 
 namespace liblock::quorum {
 
@@ -13,12 +12,9 @@ inline constexpr Bytes kNodeKey = "ll1:node";
 inline void put_names(ScriptCall &call, const std::string &lock_key) {
   using Side = Keyspace::Side;
   call.key(lock_key);
-  std::string name = Keyspace::side_key(Side::Fence, lock_key);
   for (const Side side :
-       {Side::Fence, Side::Metadata, Side::Tickets, Side::Alive, Side::Claim, Side::Promise}) {
-    Keyspace::turn_side_key(name, side);
-    call.key(name);
-  }
+       {Side::Fence, Side::Metadata, Side::Tickets, Side::Alive, Side::Claim, Side::Promise})
+    add_side_key(call, side, lock_key);
 }
 
 }  // namespace liblock::quorum

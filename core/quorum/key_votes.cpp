@@ -190,6 +190,7 @@ std::unique_ptr<KeyInfo> KeyVotes::info(const Keyspace &keyspace, const std::str
   info->attempt_id = record.id;
   info->token = record.token;
   info->since_us = record.since_us;
+  info->hand_us = record.ticket_us;  // on all nodes the same, and another one in the next hands
   info->initial_ttl_ms = record.lease_ms;
   info->metadata = seen.metadata;
   return info;

@@ -3,6 +3,7 @@
 #include "quorum/membership.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/mutant.hpp"
 #include "quorum/instance.hpp"
@@ -65,7 +66,8 @@ NodeSet Membership::ready() const {
 
 bool Membership::is_settled() const {
   const auto &nodes = instance_.nodes();
-  return std::none_of(nodes.begin(), nodes.end(), [](const auto &node) { return node->is_on_its_way(); });
+  return is_held_up() ||
+         std::none_of(nodes.begin(), nodes.end(), [](const auto &node) { return node->is_on_its_way(); });
 }
 
 // One that has not said yet which it is, or is another one now, stands for whom its address means.
@@ -111,17 +113,26 @@ void Membership::changed(Node &) {
 
 bool Membership::is_held_up() const {
   const auto &nodes = instance_.nodes();
-  const auto is_in = [&](Node::State state) {
-    return std::any_of(nodes.begin(), nodes.end(), [&](const auto &n) { return n->state() == state; });
+  const auto count = [&](Node::State state) {
+    const auto is_in = [&](const auto &n) { return n->state() == state; };
+    return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(), is_in));
   };
-  return !known_ && is_in(Node::State::Refused) && !is_in(Node::State::Connecting);
+  if (known_ || count(Node::State::Connecting) != 0) return false;
+  return count(Node::State::Refused) != 0 || count(Node::State::Waiting) < votes_to_begin();
+}
+
+// Fewer without a mark are no quorum that could ever vote, and may be those that lost theirs: of a quorum that was
+// begun with other nodes than are named now, to which they would be lost as another one's.
+uint32_t Membership::votes_to_begin() const {
+  return votes_needed(instance_.options.votes, instance_.options.nodes.size());
 }
 
 // The first configuration: the newest that any server has, once all have spoken that will.
 void Membership::decide() {
   const auto &nodes = instance_.nodes();
-  const bool all_spoke = std::none_of(nodes.begin(), nodes.end(),
-                                      [](const auto &n) { return n->state() == Node::State::Connecting; });
+  const bool all_spoke = std::none_of(nodes.begin(), nodes.end(), [](const auto &n) {
+    return n->state() == Node::State::Connecting || (n->state() == Node::State::Waiting && n->is_asked());
+  });
   if (!all_spoke) return;
   const Configuration *newest = nullptr;
   std::vector<std::string> addresses;
@@ -137,10 +148,20 @@ void Membership::decide() {
   if (answering == 0) return;
   const QuorumOptions &options = instance_.options;
   if (newest != nullptr) return adopt(Configuration(*newest));
-  if (is_held_up()) return;
-  const uint32_t votes = votes_needed(options.votes, nodes.size());
-  adopt(Configuration::first(addresses, votes, options.max_ttl / kMillisecond,
+  if (is_held_up()) {
+    was_held_up_ = true;
+    return;
+  }
+  if (std::exchange(was_held_up_, false)) return look_again();
+  adopt(Configuration::first(addresses, votes_to_begin(), options.max_ttl / kMillisecond,
                              options.restart == QuorumOptions::Restart::TrustFsync));
+}
+
+// Others may have marked them since they said that they have no mark.
+void Membership::look_again() {
+  for (const auto &node : instance_.nodes()) {
+    if (node->state() == Node::State::Waiting) node->look_again();
+  }
 }
 
 void Membership::adopt(const Configuration &configuration) {
@@ -162,11 +183,16 @@ void Membership::adopt(const Configuration &configuration) {
   instance_.nodes_changed();
 }
 
-// Nodes that the configuration names and nobody named here are reached as the others are.
+// Nodes that the configuration names and nobody named here are reached as the others are. A server that answers by
+// another one's id, whose data it has, is known already: two of it would count as two nodes.
 void Membership::add_missing_nodes() {
+  const auto is_known_as = [&](const std::string &address) {
+    const auto &nodes = instance_.nodes();
+    return std::any_of(nodes.begin(), nodes.end(), [&](const auto &n) { return n->address == address; });
+  };
   for (const Members *members : {&configuration_.now, &configuration_.next}) {
     for (const Member &member : members->all) {
-      if (find_node(member) == nullptr) instance_.add_node(member.address);
+      if (find_node(member) == nullptr && !is_known_as(member.address)) instance_.add_node(member.address);
     }
   }
 }
@@ -252,8 +278,11 @@ void Membership::bring_up(Node &node, const Configuration::Identity &identity) {
 NodeSet Membership::nodes_of(const Members &members) const {
   NodeSet nodes = 0;
   for (const auto &node : instance_.nodes()) {
-    const bool is_of = std::any_of(members.all.begin(), members.all.end(),
-                                   [&](const Member &m) { return stands_for(*node, m); });
+    // Nearly always by its id, which is quickly compared.
+    const auto has_id = [&](const Member &m) { return node->id == m.id; };
+    const auto stands_for_it = [&](const Member &m) { return stands_for(*node, m); };
+    const bool is_of =
+        std::ranges::any_of(members.all, has_id) || std::ranges::any_of(members.all, stands_for_it);
     if (is_of) nodes |= node->bit();
   }
   return nodes;

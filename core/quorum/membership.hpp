@@ -5,7 +5,7 @@
 //
 //   nodes have         then
 //   no mark, any       the configuration that their addresses give (alike for all who name them) is theirs: they are
-//                      marked, and silent for max_ttl_ms
+//                      marked, and silent for max_ttl_ms, once as many answer as must vote
 //   a mark, some       the newest of theirs counts; those without a mark join it, and are silent
 //   marks of others    whoever belongs to another cluster is refused
 //   no mark, and one   nothing is marked: what was named by mistake (a replica, a server twice) would be in the
@@ -34,7 +34,8 @@ class Membership {
   NodeSet ready() const;
   // No more will be known soon than is.
   bool is_settled() const;
-  // Nothing is marked before a server that was named and refused is there, or is named no more.
+  // Nothing is marked before a server that was named and refused is there, or is named no more, nor before as many
+  // answer as must vote.
   bool is_held_up() const;
   // Of a lock on these nodes. votes 0: of all nodes what the configuration or the context says, of a subset all.
   QuorumRule rule(NodeSet subset, int32_t votes) const;
@@ -57,6 +58,8 @@ class Membership {
   QuorumRule rule_of(int32_t votes) const;
   NodeSet nodes_of(const Members &members) const;
   void decide();
+  uint32_t votes_to_begin() const;
+  void look_again();
   bool is_one_of_its_kind(const Node &node) const;
   void forget_strangers();
   void refuse_copies();
@@ -69,6 +72,7 @@ class Membership {
 
   Instance &instance_;
   bool known_ = false;
+  bool was_held_up_ = false;
   Configuration configuration_;
 };
 

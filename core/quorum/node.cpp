@@ -155,6 +155,10 @@ void Node::set_ready(const std::string &node_id) {
   if (!std::exchange(was_up_, true)) instance_.tell_node(*this, LIBLOCK_EVENT_NODE_UP, Status::OK, address);
 }
 
+Nanos Node::stepped_until() const {
+  return has_stepped_ ? stepped_at_ + instance_.membership.max_ttl() / 100 * 101 : 0;
+}
+
 // Between two looks its clock and ours go alike, but for their rates. A slow answer says too little.
 void Node::observe(int64_t server_us, Nanos asked_at, Nanos now) {
   const Nanos took = now - asked_at;
@@ -172,7 +176,8 @@ void Node::observe(int64_t server_us, Nanos asked_at, Nanos now) {
   offset_us = offset;
   if (!stepped) return;
   ++instance_.counts_quorum.steps;
-  stepped_until_ = now + instance_.membership.max_ttl() / 100 * 101;
+  has_stepped_ = true;
+  stepped_at_ = now;
   instance_.tell_node(*this, LIBLOCK_EVENT_NODE_STEPPED, Status::OK,
                       address + ": its clock jumped; it gives no votes for new locks for max_ttl_ms");
 }

@@ -46,7 +46,9 @@ class Node final : private Link::User {
   void look_again();
   void set_ready(const std::string &node_id);
   void set_waiting() { state_ = State::Waiting; }
-  Nanos stepped_until() const { return stepped_until_; }
+  // By the max_ttl that is known by now: where it jumped before the quorum has said what it is, that was not the
+  // quorum's.
+  Nanos stepped_until() const;
   // It will not do: its connection ends, and it is looked at anew later.
   void refuse(Status status, const std::string &why);
 
@@ -54,10 +56,12 @@ class Node final : private Link::User {
   State state() const { return state_; }
   bool is_connected() const { return state_ == State::Ready || state_ == State::Waiting; }
   bool is_ready() const { return state_ == State::Ready; }
+  // What it said last is being asked anew.
+  bool is_asked() const { return is_asking_; }
   // Whether more will be known of it soon.
   bool is_on_its_way() const { return state_ == State::Connecting || state_ == State::Waiting; }
   // Its clock was seen to jump: it gives no vote for a new grant before that time of ours.
-  bool is_stepped(Nanos now) const { return now < stepped_until_; }
+  bool is_stepped(Nanos now) const { return has_stepped_ && now < stepped_until(); }
   bool is_silent(Nanos now) const { return hello_.needs_floor || now < silent_until_; }
   Nanos silent_until() const { return silent_until_; }
   const Hello &hello() const { return hello_; }
@@ -106,7 +110,8 @@ class Node final : private Link::User {
   uint64_t generation_ = 0;
   Hello hello_;
   Nanos silent_until_ = 0;  // by our clock
-  Nanos stepped_until_ = 0;
+  bool has_stepped_ = false;
+  Nanos stepped_at_ = 0;  // the last time
   bool has_offset_ = false;
   Nanos offset_at_ = 0;
   bool is_asking_ = false;

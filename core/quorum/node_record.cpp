@@ -26,7 +26,7 @@ bool take_state_end(char state, Bytes &rest) {
   return true;
 }
 
-// "@granted_us,lease_ms,state,version,ticket,votes"
+// "@granted_us,lease_ms,state,version,ticket,votes[,standing]"
 bool parse_grant(Bytes field, NodeRecord &record) {
   if (field.empty() || field.front() != '@') return false;
   field.remove_prefix(1);
@@ -41,6 +41,7 @@ bool parse_grant(Bytes field, NodeRecord &record) {
     return false;
   record.version = static_cast<uint64_t>(version);
   record.votes = static_cast<uint32_t>(std::min<int64_t>(votes, UINT32_MAX));
+  if (!field.empty() && !take_number(field, record.standing)) return false;
   return field.empty();
 }
 
@@ -48,7 +49,7 @@ bool parse_waiter(const Reply &ticket, Bytes entry, int64_t now_us, WaiterInfo &
   Bytes until, instance;
   int64_t until_us = 0;
   if (!next_field(entry, until) || !next_field(entry, instance) || !read_integer(until, until_us) ||
-      !read_integer(ticket.text, waiter.since_us) || until_us < now_us)
+      !read_integer(ticket.text, waiter.since_us) || waiter.since_us < 0 || until_us < now_us)
     return false;
   waiter.instance = instance;
   waiter.owner = unescape_field(entry);
@@ -82,7 +83,8 @@ std::string text_of(const NodeRecord &r) {
   const std::string state = r.restored_us != 0 ? "r" + number(r.restored_us) : r.is_promise ? "p" : "c";
   return "ll1|" + r.id + "|" + r.sequence + "|" + number(r.token) + "|" + r.owner + "|" + r.instance + "|@" +
          number(r.since_us) + "," + number(r.lease_ms) + "," + state + "," + number(r.version) + "," +
-         number(r.ticket_us) + "," + number(r.votes) + "|" + r.value;
+         number(r.ticket_us) + "," + number(r.votes) + (r.standing != 0 ? "," + number(r.standing) : "") +
+         "|" + r.value;
 }
 
 KeySeen read_key_seen(const Reply &seen, int64_t now_us) {
@@ -90,7 +92,7 @@ KeySeen read_key_seen(const Reply &seen, int64_t now_us) {
   key.now_us = now_us;
   key.is_there = seen.at(kRecord).is(Reply::Kind::Text);
   key.left_ms = seen.at(kLeft).integer;
-  key.waiting = static_cast<size_t>(std::max<int64_t>(0, seen.at(kWaiting).integer));
+  key.waiting = seen.at(kWaiting).count();
   key.heard_of = static_cast<int32_t>(seen.at(kHeardOf).integer);
   if (key.is_there && !parse_node_record(seen.at(kRecord).text, key.record)) {
     key.is_foreign = true;

@@ -26,7 +26,8 @@ struct NodeRecord {
   uint64_t version = 0;  // of the value
   int64_t ticket_us = 0;
   uint32_t votes = 0;  // of a lock on some of the nodes: so many must have it; 0: as many as the quorum takes
-  std::string value;   // a foreign client's string is one as a whole
+  int64_t standing = 0;  // in line for it within the instance
+  std::string value;     // a foreign client's string is one as a whole
 };
 
 // False: set by a client of another kind.

@@ -49,6 +49,7 @@ void Instance::start_other(Ask &ask, AskDone done) {
     case Ask::What::Clear:
       return clear(*this, ask, std::move(done));
     case Ask::What::Export: {
+      passing_on.tell_now(holds.find(ask.lock)->parts.front().lock_key());
       const Status status = export_held(*this, ask);
       return done(status, ask.message);
     }

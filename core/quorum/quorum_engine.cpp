@@ -2,6 +2,8 @@
 // See quorum_engine.hpp.
 #include "quorum/quorum_engine.hpp"
 
+#include <utility>
+
 #include "base/parking.hpp"
 #include "engine/event_queue.hpp"
 #include "quorum/instance.hpp"
@@ -14,12 +16,14 @@ namespace {
 class QuorumEngine final : public EngineOf<quorum::Request> {
  public:
   QuorumEngine(const std::shared_ptr<quorum::Instance> &instance, const void *context)
-      : EngineOf(instance, context), quorum_(instance) {
-    run_once(*quorum_->runtime, [instance] { instance->start(); });
-  }
+      : EngineOf(instance, context), quorum_(instance) {}
 
-  // Until it is known of every node how it is; the connections' time-outs are its bound.
-  Status opened(std::string &message) override {
+  // Waits until it is known of every node how it is; the connections' time-outs are its bound.
+  Status begin(bool may_wait, std::string &message) override {
+    if (!may_wait) {
+      run_once(*quorum_->runtime, [instance = quorum_] { instance->start(); });
+      return Status::OK;
+    }
     struct Opened {
       Parking parking;
       Status status = Status::OK;
@@ -30,9 +34,12 @@ class QuorumEngine final : public EngineOf<quorum::Request> {
       opened.text = text;
       opened.parking.unpark();
     };
-    run_once(*quorum_->runtime, [instance = quorum_, end] { instance->when_opened(end); });
+    run_once(*quorum_->runtime, [instance = quorum_, end] {
+      instance->start();
+      instance->when_opened(end);
+    });
     while (!opened.parking.park()) {}
-    message = opened.text;
+    message = std::move(opened.text);
     return opened.status;
   }
   Status quorum_status(Ask &ask) override {

@@ -26,6 +26,8 @@ struct QuorumOptions {
   Nanos first_lease = 3'000 * kMillisecond;  // longest lease of a grant that will be renewed
   Nanos zombie_interval = kNever;            // between two signs of life; kNever: none
   int64_t foreign_gap_ms = 100;              // -1: never
+  Nanos front_budget = -1;                   // see remote/front.hpp; negative: there is none
+  uint64_t front_tokens = 256;               // that a grant reserves for it
   size_t locks_max = 16'777'216;
   size_t waiters_max = 1'000'000;
 };

@@ -30,7 +30,7 @@ void put_read(FanOut::Call &call, const std::vector<std::string> &lock_keys, con
 }
 
 bool fits_read(const Reply &reply, size_t keys) {
-  if (!reply.has_integers(0, 1) || reply.elements.size() != 1 + keys) return false;
+  if (!reply.at(0).is_time() || reply.elements.size() != 1 + keys) return false;
   return std::all_of(reply.elements.begin() + 1, reply.elements.end(),
                      [](const Reply &seen) { return seen.has_integers(1, 2) && seen.has_integers(4, 1); });
 }
@@ -221,6 +221,17 @@ void add_own_knowledge(const Instance &instance, const std::string &lock_key, Ke
   }
 }
 
+// Those of this instance, behind all who stand in the lines of nodes.
+void name_standing(const Instance &instance, const std::string &lock_key, KeyInfo &info) {
+  const int64_t now_us = instance.wall_us();
+  for (WaiterInfo &waiter : instance.passing_on.shown(lock_key)) {
+    waiter.instance = instance.id;
+    waiter.since_us = now_us - waiter.waited_ms * 1'000;
+    info.waiters.push_back(std::move(waiter));
+    --info.waiters_unnamed;
+  }
+}
+
 void show(Instance &instance, const std::string &lock_key, const ReadHow &how, Inspection &inspection) {
   read_keys(instance, {lock_key}, how, [&instance, lock_key, how, &inspection](KeysRead read) {
     if (read.status != Status::OK) return inspection.failed(read.status, read.why);
@@ -232,6 +243,8 @@ void show(Instance &instance, const std::string &lock_key, const ReadHow &how, I
     info.is_zombie = how.tells_unheard && is_zombie(instance, key);
     info.waiters = key.waiters();
     info.waiters_unnamed -= std::min(info.waiters.size(), info.waiters_unnamed);
+    info.waiters_unnamed += standing_for(instance, lock_key, key);
+    if (how.waiters != 0) name_standing(instance, lock_key, info);
     inspection.seen(std::move(infos));
   });
 }
@@ -240,6 +253,7 @@ void show(Instance &instance, const std::string &lock_key, const ReadHow &how, I
 
 void read_keys(Instance &instance, std::vector<std::string> lock_keys, const ReadHow &how,
                std::function<void(KeysRead)> done) {
+  for (const std::string &lock_key : lock_keys) instance.passing_on.tell_now(lock_key);
   std::make_shared<QuorumRead>(instance, std::move(lock_keys), how, std::move(done))->begin();
 }
 
@@ -257,6 +271,12 @@ QuorumRule changing_rule_of_key(const Instance &instance, const std::string &loc
     if (lease.subset != kEveryNode) return instance.membership.rule(lease.subset, lease.votes);
   }
   return instance.membership.least_rule();
+}
+
+size_t standing_for(const Instance &instance, const std::string &lock_key, const KeyVotes &key) {
+  const size_t here = instance.passing_on.count_standing(lock_key);
+  const bool is_elsewhere = key.verdict() == KeyVotes::Verdict::Held && key.record().instance != instance.id;
+  return here + (is_elsewhere ? static_cast<size_t>(std::min(key.record().standing, Reply::kCountMost)) : 0);
 }
 
 bool is_zombie(const Instance &instance, const KeyVotes &key) {
@@ -280,6 +300,7 @@ void inspect_in_detail(Instance &instance, const std::string &lock_key, bool wit
 void read_as_asked(Instance &instance, const Ask &ask, Inspection &inspection) {
   const std::string lock_key = instance.keyspace.lock_key(ask.keys[0]);
   if (ask.from == Ask::From::Quorum) return inspect_in_detail(instance, lock_key, ask.flag, inspection);
+  instance.passing_on.tell_now(lock_key);
   std::vector<Source> sources = sources_for(instance, ask);
   if (sources.empty() && !ask.node.empty())
     return inspection.failed(

@@ -51,6 +51,9 @@ void inspect_in_detail(Instance &instance, const std::string &lock_key, bool wit
 // As ask.from and ask.node say.
 void read_as_asked(Instance &instance, const Ask &ask, Inspection &inspection);
 
+// How many stand in line for it within instances, as far as is known.
+size_t standing_for(const Instance &instance, const std::string &lock_key, const KeyVotes &key);
+
 // Whether that instance may be gone, by what is known of this lock of it.
 bool is_zombie(const Instance &instance, const KeyVotes &key);
 

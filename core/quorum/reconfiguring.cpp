@@ -330,14 +330,25 @@ class Reconfiguring final : public FanOut, public Timer {
     settle();
   }
 
-  // As long as it takes: nothing is lost by waiting, and whoever closes the context ends it.
+  // As long as it takes: nothing is lost by waiting, and whoever closes the context ends it. No lease is left then that
+  // old nodes have alone; and the new ones are told which tokens those gave out, of which a quorum of them may have
+  // seen none.
   void settle() {
+    const Configuration &known = instance_.membership.configuration();
+    if (known.epoch > joint_.epoch) return follow(known);
     const Nanos now = instance_.clock.now();
     NodeSet voting = 0;
     for (const auto &node : instance_.nodes()) {
       if (node->is_ready() && !node->is_silent(now)) voting |= node->bit();
     }
     if (now < settled_at_ || !stands_on(voting, joint_.next)) return later(kPause);
+    if (is_carrying_over_) return;
+    is_carrying_over_ = true;
+    instance_.recovery.carry_over([kept = self_](NodeSet told) { kept->carried_over(told); });
+  }
+  void carried_over(NodeSet told) {
+    is_carrying_over_ = false;
+    if (!stands_on(told, joint_.next)) return later(kPause);
     stable_ = joint_;
     ++stable_.epoch;
     stable_.now = joint_.next;
@@ -378,6 +389,7 @@ class Reconfiguring final : public FanOut, public Timer {
   bool keeps_nodes_ = false;
   int32_t votes_ = 0;
   NodeSet open_ = 0, acknowledged_ = 0;
+  bool is_carrying_over_ = false;
   Nanos give_up_at_ = 0;  // by the runtime's clock
   Nanos settled_at_ = 0;  // by the lease clock
   std::string why_;

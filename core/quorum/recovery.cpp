@@ -3,6 +3,8 @@
 #include "quorum/recovery.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "quorum/instance.hpp"
 
@@ -16,13 +18,15 @@ constexpr int64_t kAheadUs = 10'000'000;            // as far as a proposal may 
 
 }  // namespace
 
-// First asks all nodes what they are, then tells those whose time has come their floor.
+// First asks all nodes what they are, then tells those whose time has come their floor; or all that know theirs, where
+// tokens are carried over.
 class Recovery::Round final : public FanOut {
  public:
-  Round(Recovery &recovery) : FanOut(recovery.instance_), recovery_(recovery) {}
+  explicit Round(Recovery &recovery, std::function<void(NodeSet)> carried = nullptr)
+      : FanOut(recovery.instance_), recovery_(recovery), carried_(std::move(carried)) {}
   void begin() {
     open_ = instance_.membership.ready();
-    if (open_ == 0) return recovery_.round_done(floor_ != 0);
+    if (open_ == 0) return end();
     ask_all(open_);
   }
 
@@ -47,7 +51,7 @@ class Recovery::Round final : public FanOut {
   void answered(Call &call, const Reply &reply) override {
     if (floor_ != 0) {
       if (reply.at(0).text == "OK") told(call.node);
-    } else if (reply.at(1).text == call.node.who()) {
+    } else if (reply.at(1).text == who(call.node)) {
       const auto high = static_cast<uint64_t>(std::max<int64_t>(0, reply.at(6).integer));
       if (high >= uint64_t{kTokensEnd}) return done(call);  // nobody gave that out: it does not know
       largest_ = std::max(largest_, high);
@@ -59,11 +63,19 @@ class Recovery::Round final : public FanOut {
       } else {
         forgot_ |= call.node.bit();
       }
+    } else if (carried_ != nullptr) {
+      call.node.look_again();  // somebody else has gone on with the change, or it has not heard of it
     }
     done(call);
   }
   void failed(Call &call, const Failure &) override { done(call); }
+  // One that has not come to the joint configuration may still vote with old nodes alone.
+  std::string who(const Node &node) const {
+    return carried_ == nullptr ? node.who() : instance_.membership.configuration().who(node.id);
+  }
   void told(Node &node) {
+    told_ |= node.bit();
+    if (carried_ != nullptr) return;
     ++instance_.counts_quorum.floors;
     if (by_clock_) {
       ++instance_.counts_quorum.clock_derived;
@@ -77,8 +89,19 @@ class Recovery::Round final : public FanOut {
   void done(const Call &call) {
     open_ &= ~call.node.bit();
     if (open_ != 0) return;
-    if (floor_ == 0 && decide()) return;
+    if (floor_ == 0 && (carried_ == nullptr ? decide() : decide_to_carry())) return;
+    end();
+  }
+  void end() {
+    if (carried_ != nullptr) return std::exchange(carried_, nullptr)(told_);
     recovery_.round_done(floor_ != 0);
+  }
+  bool decide_to_carry() {
+    if (!instance_.membership.knowing_rule().meets_all(knows_)) return false;
+    floor_ = std::max<uint64_t>(1, largest_);
+    open_ = knows_;
+    ask_all(knows_);
+    return true;
   }
   // True: a second round is under way.
   bool decide() {
@@ -105,7 +128,8 @@ class Recovery::Round final : public FanOut {
   }
 
   Recovery &recovery_;
-  NodeSet open_ = 0, knows_ = 0, forgot_ = 0;
+  std::function<void(NodeSet)> carried_;  // nullptr: what has forgotten is told
+  NodeSet open_ = 0, knows_ = 0, forgot_ = 0, told_ = 0;
   uint64_t largest_ = 0, largest_known_ = 0, floor_ = 0;
   int64_t latest_us_ = 0;
   bool by_clock_ = false;
@@ -127,6 +151,10 @@ void Recovery::fire(Nanos) {
   if (is_asking_ || is_stopped_) return;
   is_asking_ = true;
   std::make_shared<Round>(*this)->begin();
+}
+
+void Recovery::carry_over(std::function<void(NodeSet)> done) {
+  std::make_shared<Round>(*this, std::move(done))->begin();
 }
 
 void Recovery::round_done(bool has_told) {

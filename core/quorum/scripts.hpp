@@ -7,5 +7,5 @@
 
 namespace liblock::quorum::scripts {
 extern const Script acquire, clear, commit, configure, decide, extend, floor, force, hello, mark, observe,
-    promise, raise, read, release;
+    pass_on, promise, raise, read, release;
 }

@@ -27,7 +27,9 @@ StatusBoard::Entry StatusBoard::entry_of(const Node &node) {
       break;
     case Node::State::Waiting:
       entry.view.state = LIBLOCK_NODE_DOWN;
-      entry.view.why = node.address + ": it is being told which quorum it belongs to; wait a moment";
+      entry.view.why =
+          node.address +
+          ": it is being told which quorum it belongs to; the first time, once as many answer as must vote";
       break;
     default:
       entry.view.state = LIBLOCK_NODE_DOWN;

@@ -60,14 +60,13 @@ void Waiting::tell_requeued(const Request &request) {
   Trace::tell_requeued(request.params_.trace, sight);
 }
 
-void Waiting::tell_granted(const Request &request, const Attempt &attempt) const {
-  if (request.was_called_) ++instance_.counts.handed_off;
+void Waiting::tell_granted(const Request &request, uint64_t token) const {
   Trace *const trace = request.params_.trace;
   if (trace == nullptr) return;
   Sight sight;
   Bytes key;
   if (instance_.keyspace.key_of(request.keys_.front(), key)) sight.key = key;
-  sight.token = attempt.ballot().token();
+  sight.token = token;
   sight.position = 0;
   if (request.was_called_) {
     sight.length = request.length_ > 0 ? request.length_ - 1 : 0;

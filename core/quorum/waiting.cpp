@@ -23,10 +23,6 @@ constexpr Nanos kTroublePause = 50 * kMillisecond;
 
 }  // namespace
 
-Request::Request(RemoteInstance &instance, RemoteOwner &owner, std::span<const Bytes> keys,
-                 const AcquireParams &params)
-    : RemoteRequest(instance, owner, keys, params) {}
-
 std::vector<std::string> Request::wanted_keys() const {
   std::vector<std::string> wanted;
   for (const std::string &key : keys_) {
@@ -45,13 +41,14 @@ bool Request::asks_too_much(Nanos max_ttl) const {
   const bool is_auto = terms_.renews && terms_.ttl == kAutoTtl;
   return terms_.ttl > max_ttl && !is_auto;
 }
-std::string Request::owner_field() const { return escape_field(owner_->id()); }
 
 Waiting::Waiting(Instance &instance) : RemoteWaiting(instance), instance_(instance) {}
 
 void Waiting::send_attempt(RemoteRequest &remote) {
   auto &request = static_cast<Request &>(remote);
   LIBLOCK_ASSERT(request.attempt_ == nullptr);
+  const bool is_new = request.attempts_ == 0 && request.place == FrontWaiter::Place::None;
+  if (is_new && instance_.passing_on.stands(request)) return stand(request);
   request.state_ = Request::State::Asking;
   const Membership &membership = instance_.membership;
   const AcquireParams &params = request.params_;
@@ -113,6 +110,13 @@ bool Waiting::looks_anew(Request &request) {
   return true;
 }
 
+// With the place in the lines of nodes that it would have if it had asked at once.
+void Waiting::stand(Request &request) {
+  request.ticket_us_ = instance_.next_ticket();
+  request.state_ = Request::State::Waiting;
+  if (begins_to_wait(request)) wait_until(request, kNever);
+}
+
 void Waiting::wait_for_nodes(Request &request) {
   request.waits_for_nodes_ = true;
   arm(request);
@@ -128,106 +132,6 @@ void Waiting::nodes_changed() {
     request->waits_for_nodes_ = false;
     ask(*request);
   }
-}
-
-std::shared_ptr<GrantLease> Waiting::lease_of(Request &request, const Attempt &attempt) const {
-  auto lease =
-      std::make_shared<GrantLease>(instance_.keeper, attempt.id(), attempt.lock_keys(), request.terms_);
-  lease->token = attempt.ballot().token();
-  lease->first_ttl = attempt.lease();
-  lease->ends_at.store(attempt.ballot().asked_at() + Lease::trusted(attempt.lease()));
-  if (request.terms_.max_hold != kNever) lease->hold_until = attempt.began_at() + request.terms_.max_hold;
-  lease->ttl = std::min(lease->ttl, instance_.membership.max_ttl());
-  lease->subset = request.subset_;
-  lease->votes = request.params_.votes;
-  lease->votes_shown = attempt.votes_shown();
-  lease->granted_over = attempt.ballot().rule().nodes();
-  lease->asked = attempt.asked();
-  lease->held_by = attempt.ballot().granted_by();
-  lease->owner = request.owner_field();
-  lease->metadata = request.metadata_;
-  lease->value = request.value_;
-  lease->ticket_us = request.ticket_us_;
-  lease->doubt_until_us = attempt.doubts();
-  return lease;
-}
-
-void Waiting::won(Request &request, Attempt &attempt) {
-  const std::shared_ptr<Attempt> kept = std::exchange(request.attempt_, nullptr);
-  request.trouble_ = Status::OK;
-  request.looks_left_ = Request::kLooks;
-  request.place_ = 0;
-  const auto lease = lease_of(request, attempt);
-  if (is_too_late(request, *lease)) {
-    attempt.give_up();
-    return came_too_late(request);
-  }
-  if (!unite_tokens(request, attempt)) {
-    attempt.give_up();
-    return ask(request);
-  }
-  attempt.belongs_to(lease, request.line_id_);
-  // Nodes that have not answered yet take it out of their lines when they grant; the attempt sees to the others.
-  leave_lines(request, request.seen_by_ & ~attempt.ballot().granted_by() & ~attempt.ballot().open());
-  if (request.owner_->closed.load() || instance_.holds.is_full()) {
-    attempt.give_up();
-    return finish(request, request.owner_->closed.load() ? Status::CLOSED : Status::LIMIT);
-  }
-  instance_.counts_quorum.won(attempt);
-  tell_granted(request, attempt);
-  note_votes(request, attempt);
-  if (request.value_.empty()) return grant_handle(request, lease, attempt.ballot().asked_at());
-  commit(request, kept, lease);
-}
-
-// Second phase of a lock that carries a value: only what a quorum has written counts.
-void Waiting::commit(Request &request, const std::shared_ptr<Attempt> &attempt,
-                     const std::shared_ptr<GrantLease> &lease) {
-  lease->version = 1;
-  lease->self = lease;
-  request.attempt_ = attempt;  // an end gives it up
-  // A node that called may have made it win while it waited: its timer must not begin another attempt.
-  request.state_ = Request::State::Asking;
-  arm(request);
-  auto asked_by = std::make_shared<Request *>(&request);
-  request.committing_ = asked_by;
-  instance_.keeper.commit(lease, std::min(request.terms_.first, instance_.membership.max_ttl()),
-                          [this, asked_by, attempt, lease](Status status, const std::string &why) {
-                            if (*asked_by == nullptr) return instance_.undo_lease(*lease);
-                            Request &asking = **asked_by;
-                            asking.committing_.reset();
-                            asking.attempt_ = nullptr;
-                            if (status == Status::OK && is_too_late(asking, *lease)) {
-                              attempt->give_up();
-                              instance_.undo_lease(*lease);
-                              return came_too_late(asking);
-                            }
-                            if (status == Status::OK && instance_.holds.is_full()) {
-                              attempt->give_up();
-                              instance_.undo_lease(*lease);
-                              return finish(asking, Status::LIMIT);
-                            }
-                            if (status == Status::OK) return grant_handle(asking, lease, lease->counts_from);
-                            attempt->give_up();
-                            instance_.undo_lease(*lease);
-                            troubled(asking, {Status::IN_DOUBT, true, why, true});
-                          });
-}
-
-// What a promise has left does not matter: the value that is written then has a lease of its own.
-bool Waiting::is_too_late(const Request &request, const GrantLease &lease) const {
-  const bool is_promise = !request.value_.empty() && lease.counts_from == 0;
-  const Nanos least = is_promise ? 0 : request.params_.min_remaining;
-  return instance_.clock.now() + least >= lease.ends_at.load() && !LIBLOCK_MUTANT(never_too_late);
-}
-
-void Waiting::came_too_late(Request &request) {
-  ++instance_.counts_quorum.too_late;
-  request.trouble_ = Status::TOO_LATE;
-  if (request.params_.tries_once()) return finish(request, Status::TOO_LATE);
-  if (!request.was_queued_ && !begins_to_wait(request)) return;
-  request.state_ = Request::State::Waiting;
-  wait_until(request, instance_.runtime->now() + nanos_from_ms(10 + instance_.random.up_to(40)));
 }
 
 // Of all that the nodes saw: does nobody stand before it but those who came later and may give way?
@@ -283,26 +187,6 @@ Failure Waiting::cause_of(const Request &, const Attempt &attempt) const {
   return failure;
 }
 
-// What is reentered goes on under the new token, with all that shares its old one. False: some of it was given back or
-// lost meanwhile, or has come to share it only now.
-bool Waiting::unite_tokens(const Request &request, const Attempt &attempt) {
-  const Nanos now = instance_.clock.now();
-  const auto is_gone = [now](const HeldLock::Part &part) { return !part.is_held(now); };
-  if (std::any_of(request.reentered_.begin(), request.reentered_.end(), is_gone)) return false;
-  const std::vector<LeaseRef> bound = instance_.holds.bound_to(request.reentered_);
-  const auto is_raised = [&](const LeaseRef &l) {
-    return std::find(attempt.bound().begin(), attempt.bound().end(), l) != attempt.bound().end();
-  };
-  if (!std::all_of(bound.begin(), bound.end(), is_raised)) return false;
-  for (const LeaseRef &l : bound) instance_.holds.set_token(*l, attempt.ballot().token());
-  return true;
-}
-
-void Waiting::note_votes(Request &request, const Attempt &attempt) {
-  request.grant.votes = static_cast<uint8_t>(std::popcount(attempt.ballot().granted_by()));
-  request.grant.nodes = static_cast<uint8_t>(std::popcount(attempt.ballot().rule().nodes()));
-}
-
 void Waiting::failed(Request &request, Attempt &attempt) {
   note_votes(request, attempt);
   const Failure cause = cause_of(request, attempt);
@@ -317,6 +201,7 @@ void Waiting::failed(Request &request, Attempt &attempt) {
     return troubled(request, cause);
   }
   request.trouble_ = Status::OK;
+  PassingOn::note_trouble(request, Status::OK);
   tell_busy(request, attempt);
   const bool is_first_of_all = is_first(request, attempt);
   const bool gives_up = request.params_.tries_once() && !(is_first_of_all && request.tries_left_ > 0);
@@ -395,6 +280,7 @@ void Waiting::troubled(Request &request, const Failure &failure) {
 bool Waiting::ends_by(Request &request, const Failure &failure) {
   instance_.note_trouble(failure.status, failure.text);
   request.trouble_ = failure.sent ? Status::IN_DOUBT : failure.status;
+  PassingOn::note_trouble(request, request.trouble_);
   if (failure.status != Status::CLOSED && failure.passes) return false;
   finish(request, failure.status);
   return true;
@@ -416,6 +302,7 @@ void Waiting::arm(RemoteRequest &remote) {
 void Waiting::on_timer(RemoteRequest &remote, Nanos) {
   auto &request = static_cast<Request &>(remote);
   const Nanos now = instance_.runtime->now();
+  PassingOn::borrow_trouble(request);
   if (ends_by_time(request, now)) return;
   if (request.state_ != Request::State::Waiting) return arm(request);
   if (now >= request.requeue_at_) {
@@ -457,6 +344,11 @@ void Waiting::leave_lines(Request &request, NodeSet nodes) {
 void Waiting::let_go(RemoteRequest &remote) {
   auto &request = static_cast<Request &>(remote);
   request.waits_for_nodes_ = false;
+  if (request.stands()) {
+    request.place_ = static_cast<int32_t>(Front::position(request));
+    request.length_ = static_cast<int32_t>(request.line->standing.size());
+  }
+  instance_.passing_on.let_go(request);
   if (request.committing_ != nullptr) *std::exchange(request.committing_, nullptr) = nullptr;
   drop_attempt(request);
   if (!request.line_id_.empty()) {
@@ -474,7 +366,7 @@ void Waiting::let_go(RemoteRequest &remote) {
 void Waiting::look_at_all() {
   for (RemoteRequest *r = all_.front(); r != nullptr; r = decltype(all_)::next(r)) {
     auto *request = static_cast<Request *>(r);
-    if (request->state_ == Request::State::Waiting)
+    if (request->state_ == Request::State::Waiting && !request->stands())
       wait_until(*request, instance_.runtime->now() + instance_.random.up_to(5 * kMillisecond));
   }
 }
@@ -484,6 +376,15 @@ void Waiting::sent_away(Bytes ids) {
     const auto found = lines_.find(std::string(ids.substr(0, kAttemptIdSize)));
     if (found != lines_.end()) finish(*found->second, Status::DEQUEUED);
   }
+}
+
+void Waiting::standing_sent_away(Bytes message) {
+  Bytes owner;
+  if (!next_field(message, owner)) return;
+  const std::string id = unescape_field(owner);
+  instance_.passing_on.send_away(std::string(message), [&](const FrontRequest &request) {
+    return id.empty() || request.owner_id() == id;
+  });
 }
 
 }  // namespace liblock::quorum

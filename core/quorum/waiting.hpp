@@ -6,8 +6,9 @@
 //
 //   state    meaning                                              left by
 //   Asking   an attempt is at the nodes, or waits for nodes       a verdict; nodes; an end
-//   Waiting  it stands in line, perhaps with an attempt that      a node that calls, the timer: Asking; an end
-//            has failed and is kept, since it is the first
+//   Waiting  it stands in line, perhaps with an attempt that      a node that calls, the timer: Asking; its turn in the
+//            has failed and is kept, since it is the first; or    front; an end
+//            it stands in the front (passing_on.hpp)
 //   Over     finished() was called                                -
 #pragma once
 
@@ -19,21 +20,20 @@
 #include "engine/key_info.hpp"
 #include "engine/trace.hpp"
 #include "quorum/attempt.hpp"
-#include "remote/remote_request.hpp"
+#include "remote/front_request.hpp"
 
 namespace liblock::quorum {
 
 class Instance;
 
-class Request : public RemoteRequest {
+class Request : public FrontRequest {
  public:
-  Request(RemoteInstance &instance, RemoteOwner &owner, std::span<const Bytes> keys,
-          const AcquireParams &params);
+  using FrontRequest::FrontRequest;
 
   // What an attempt of it says.
   std::vector<std::string> wanted_keys() const;  // those that its owner does not hold already
   Nanos lease_asked(Nanos max_ttl) const;
-  std::string owner_field() const;
+  const std::string &owner_field() const { return owner_->field; }
   bool asks_too_much(Nanos max_ttl) const;
   // Somebody listens to what each attempt of it saw.
   bool tells_attempts() const { return params_.trace != nullptr && params_.trace->logs_attempts(); }
@@ -83,9 +83,14 @@ class Waiting final : public RemoteWaiting {
   void called(Node &node, Bytes message);
   // An administrator sent these away: ids in lines, one behind the other.
   void sent_away(Bytes ids);
+  // Those who stand in the front as well: of one owner, or of all, and the lock key.
+  void standing_sent_away(Bytes message);
   void nodes_changed();
   void look_at_all();
   void on_timer(RemoteRequest &request, Nanos now) override;
+  // It stood in the front until now: it goes to the nodes; it has a lease that another one had.
+  void send_from_front(Request &request) { ask(request); }
+  void passed_on(Request &request, const std::shared_ptr<GrantLease> &lease);
 
  private:
   void send_attempt(RemoteRequest &request) override;
@@ -97,6 +102,7 @@ class Waiting final : public RemoteWaiting {
   void note_unknown_nodes() const;
   bool looks_anew(Request &request);
   void wait_for_nodes(Request &request);
+  void stand(Request &request);
   void commit(Request &request, const std::shared_ptr<Attempt> &attempt,
               const std::shared_ptr<GrantLease> &lease);
   bool is_first(const Request &request, const Attempt &attempt) const;
@@ -107,7 +113,10 @@ class Waiting final : public RemoteWaiting {
   Nanos next_look(Request &request, const Attempt &attempt) const;
   Nanos foreign_look(Request &request, int64_t left_ms) const;
   bool unite_tokens(const Request &request, const Attempt &attempt);
-  static void note_votes(Request &request, const Attempt &attempt);
+  static void note_votes(Request &request, NodeSet granted_by, NodeSet nodes);
+  static void note_votes(Request &request, const Attempt &attempt) {
+    note_votes(request, attempt.ballot().granted_by(), attempt.ballot().rule().nodes());
+  }
   void note_place(Request &request, const Attempt &attempt);
   void drop_attempt(Request &request);
   void leave_lines(Request &request, NodeSet nodes);
@@ -118,7 +127,7 @@ class Waiting final : public RemoteWaiting {
   void tell_busy(Request &request, const Attempt &attempt) const;
   static void tell_failed(const Request &request, const Failure &failure);
   static void tell_requeued(const Request &request);
-  void tell_granted(const Request &request, const Attempt &attempt) const;
+  void tell_granted(const Request &request, uint64_t token) const;
   std::shared_ptr<GrantLease> lease_of(Request &request, const Attempt &attempt) const;
 
   Instance &instance_;

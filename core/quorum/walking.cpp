@@ -23,6 +23,7 @@ class ListStep final : public std::enable_shared_from_this<ListStep> {
     if (!at.found.empty()) return look();
     ++ask_.tally.steps;
     walk_ = {static_cast<size_t>(at.passed), at.next, at.is_round_over};
+    is_first_ = at.passed == 0 && at.next == 0 && !at.is_round_over;
     walk(instance_, at.is_second_round ? Scanned::Lines : Scanned::Locks, ask_.text, walk_, ask_.batch,
          [self = shared_from_this()](Page page, bool at_end) { self->walked(std::move(page), at_end); });
   }
@@ -35,6 +36,9 @@ class ListStep final : public std::enable_shared_from_this<ListStep> {
     at.next = walk_.cursor;
     at.is_round_over = walk_.is_node_over;  // of the node
     at.found = std::move(page.lock_keys);
+    // Of this instance, which are in no line of a node.
+    if (is_first_ && ask_.which == Ask::Which::Queues)
+      instance_.passing_on.add_lines_alone(ask_.text, at.found);
     if (!at.found.empty()) return look();
     if (at_end && ask_.which == Ask::Which::Keys && !at.is_second_round) {
       at.is_second_round = true;
@@ -57,7 +61,7 @@ class ListStep final : public std::enable_shared_from_this<ListStep> {
   void seen(const KeysRead &read) {
     if (read.status != Status::OK) return done_(read.status, read.why);
     for (size_t i = 0; i < keys_.size(); ++i) {
-      if (is_wanted(read.keys[i])) add(read.keys[i], keys_[i]);
+      if (is_wanted(keys_[i], read.keys[i])) add(read.keys[i], keys_[i]);
     }
     // Those that were looked at are forgotten only now, so that a failed step can be made again.
     ListPosition &at = ask_.position;
@@ -66,22 +70,25 @@ class ListStep final : public std::enable_shared_from_this<ListStep> {
   }
   void add(const KeyVotes &key, const std::string &lock_key) {
     auto info = key.info(instance_.keyspace, lock_key);
+    info->waiters_unnamed += standing_for(instance_, lock_key, key);
     info->is_zombie = ask_.flag && is_zombie(instance_, key);
     if (ask_.flag && !info->is_zombie) return;
     if (ask_.position.shown.insert(hash_bytes(lock_key, ask_.position.shown_seed)).second)
       ask_.infos.push_back(std::move(info));
   }
   // Foreign strings that happen to have the prefix are not ours to list.
-  bool is_wanted(const KeyVotes &key) const {
+  bool is_wanted(const std::string &lock_key, const KeyVotes &key) const {
     const bool is_ours = key.verdict() == KeyVotes::Verdict::Held && !key.record().id.empty();
     if (!ask_.position.is_second_round) return is_ours;
-    return key.waiting() != 0 && (ask_.which == Ask::Which::Queues || !is_ours);
+    const bool is_queued = key.waiting() != 0 || standing_for(instance_, lock_key, key) != 0;
+    return is_queued && (ask_.which == Ask::Which::Queues || !is_ours);
   }
 
   Instance &instance_;
   Ask &ask_;
   const AskDone done_;
   WalkPosition walk_;
+  bool is_first_ = false;
   std::vector<std::string> keys_;
 };
 

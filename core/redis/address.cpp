@@ -23,6 +23,7 @@ int hex_digit(char c) {
 
 // %XX as in RFC 3986; false where two hexadecimal digits are missing.
 bool unescape(Bytes text, std::string &out) {
+  out.reserve(text.size());  // it may be a password
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
       out.push_back(text[i]);
@@ -55,7 +56,7 @@ const char *read_credentials(Bytes text, ServerAddress &address) {
     address.user = user;
     address.password = Secret(password);
   }
-  Secret::wipe(password);
+  wipe(password);
   if (!fine)
     return "user or password has a '%' that is not followed by two hexadecimal digits; write '%' as %25";
   return nullptr;

@@ -4,13 +4,12 @@
 // Credentials are taken out at once; only the redacted form may ever be printed. Pure.
 #pragma once
 
-#include <string.h>
-
 #include <string>
 #include <utility>
 
 #include "base/hash.hpp"
 #include "base/status.hpp"
+#include "base/wipe.hpp"
 #include "runtime/byte_stream.hpp"
 
 namespace liblock {
@@ -29,11 +28,6 @@ class Secret {
   ~Secret() { wipe(text_); }
   bool empty() const { return text_.empty(); }
   Bytes reveal() const { return text_; }
-  static void wipe(std::string &text) {
-    text.resize(text.capacity());
-    explicit_bzero(text.data(), text.size());
-    text.clear();
-  }
 
  private:
   // Short strings live inside the object: both sides are overwritten where they were.

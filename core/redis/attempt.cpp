@@ -16,12 +16,12 @@ Attempt::Attempt(Instance &instance, AcquireRequest &request, std::string id)
     : instance_(instance),
       request_(&request),
       id_(std::move(id)),
-      all_keys_(request.keys_),
       terms_(request.terms_),
       had_place_(request.has_place_) {
   for (const std::string &key : request.keys_) {
     if (!request.reenters(key)) lock_keys_.push_back(key);
   }
+  if (lock_keys_.size() != request.keys_.size()) all_keys_ = request.keys_;
   const AcquireParams &params = request.params_;
   replicas_ = params.replicas;
   replicas_timeout_ = std::max(kMillisecond, std::min(params.replicas_timeout, terms_.first / 2));
@@ -39,7 +39,7 @@ bool Attempt::fits(const Reply &reply) const {
   if (what == "BUSY")
     return reply.has_integers(1, 9) && reply.at(2).integer >= 1 &&
            static_cast<size_t>(reply.at(2).integer) <= lock_keys_.size();
-  return what == "OK" && reply.has_integers(1, 2) && reply.at(2).integer > 0;
+  return what == "OK" && reply.has_integers(1, 3) && reply.at(2).integer > 0;
 }
 
 bool Attempt::wants_as(const Attempt &other) const {
@@ -50,6 +50,17 @@ Attempt::~Attempt() {
   if (!was_sent_) return;
   --instance_.attempts_open;
   instance_.closing_goes_on();
+}
+
+void Attempt::sent_away(const std::string &lock_key, int64_t since_us_most) {
+  const auto at = std::find(lock_keys_.begin(), lock_keys_.end(), lock_key);
+  if (at == lock_keys_.end()) return;
+  sent_away_at_ = static_cast<size_t>(at - lock_keys_.begin());
+  sent_away_us_ = since_us_most;
+}
+
+bool Attempt::was_sent_away(const std::string &lock_key, int64_t since_us) const {
+  return since_us <= sent_away_us_ && lock_keys_[sent_away_at_] == lock_key;
 }
 
 void Attempt::forget_request() {
@@ -90,12 +101,13 @@ void Attempt::encode_arguments() {
   uint64_t token_least = 0;
   for (const auto &lease : raised_) token_least = std::max(token_least, lease->token + 1);
   argument(id_);
-  argument(request_ != nullptr ? escape_field(request_->owner_->id()) : instance_.id);
+  argument(request_ != nullptr ? request_->owner_->field : instance_.id);
   argument(instance_.id);
   argument(terms_.first == kNever ? int64_t{0} : terms_.first / kMillisecond);
   argument(not_after_us_);
   argument(static_cast<int64_t>(token_least));
-  argument(int64_t{1});
+  const bool goes_on = request_ != nullptr && request_->place == FrontWaiter::Place::Sent;
+  argument(goes_on ? static_cast<int64_t>(Front::kTokenBlock) : int64_t{1});
   argument(mode());
   argument(instance_.options.alive / kMillisecond);
   argument(request_ != nullptr && instance_.waiting.others_barge(*request_) ? Bytes("1") : Bytes("0"));
@@ -154,12 +166,13 @@ void Attempt::undo() const { undo(not_after_us_); }
 void Attempt::undo(int64_t not_after_us) const {
   const Nanos slack = instance_.options.alive + 4 * instance_.options.connection.command_timeout;
   const Nanos ends_at = terms_.first == kNever ? kNever : instance_.clock.now() + terms_.first + slack;
-  instance_.cleaner.undo(id_, all_keys_, not_after_us, ends_at);
+  instance_.cleaner.undo(id_, all_keys_.empty() ? lock_keys_ : all_keys_, not_after_us, ends_at);
 }
 
 void Attempt::answered(const Reply &reply) {
   instance_.link.server_clock().observe(reply.at(1).integer, instance_.clock.now());
   if (reply.at(0).text == "OK") {
+    others_wait_ = reply.at(3).integer > 0;
     const auto token = static_cast<uint64_t>(reply.at(2).integer);
     if (replicas_ != 0 && request_ != nullptr) {
       is_granted_ = true;
@@ -184,7 +197,7 @@ void Attempt::granted(uint64_t token, uint32_t replicas) {
   } else {
     request_->grant.replicas = replicas;
     if (replicas < static_cast<uint32_t>(replicas_)) request_->grant.flags |= LIBLOCK_RESULT_FEWER_REPLICAS;
-    instance_.waiting.granted(*request_, *this, token);
+    instance_.waiting.granted(*request_, *this, token, others_wait_);
   }
   delete this;
 }

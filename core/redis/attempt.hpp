@@ -36,6 +36,9 @@ class Attempt final : public ServerCall {
   int32_t replicas() const { return replicas_; }
   Nanos replicas_timeout() const { return replicas_timeout_; }
   bool wants_as(const Attempt &other) const;
+  // The word came that whoever has waited for that key since then was sent away, and may have overtaken the answer.
+  void sent_away(const std::string &lock_key, int64_t since_us_most);
+  bool was_sent_away(const std::string &lock_key, int64_t since_us) const;
 
   void sending(Nanos now) override;
   bool fits(const Reply &reply) const override;
@@ -56,16 +59,19 @@ class Attempt final : public ServerCall {
   std::vector<std::string> lock_keys_;
   std::vector<std::shared_ptr<Lease>> raised_;
   // Of the request, which may be gone when the answer comes.
-  const std::vector<std::string> all_keys_;
+  std::vector<std::string> all_keys_;  // with those that are reentered; empty: there are none
   const LeaseTerms terms_;
   bool had_place_ = false;  // the server knew its identity already
   int32_t replicas_ = 0;
   Nanos replicas_timeout_ = 0;
   bool was_sent_ = false;
   bool is_granted_ = false;
-  bool is_undone_ = false;  // by what is sent behind it
+  bool others_wait_ = false;  // behind it, when it was granted
+  bool is_undone_ = false;    // by what is sent behind it
   Nanos sent_at_ = 0;
   int64_t not_after_us_ = 0;
+  size_t sent_away_at_ = 0;  // of its lock keys
+  int64_t sent_away_us_ = -1;
 };
 
 }  // namespace liblock

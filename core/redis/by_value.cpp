@@ -61,6 +61,7 @@ class ByValueCall final : public ServerCall {
 }  // namespace
 
 void change_by_value(Instance &instance, Ask &ask, AskDone done) {
+  instance.passing_on.tell_now(instance.keyspace.lock_key(ask.keys[0]));
   instance.link.send(*new ByValueCall(instance, ask, std::move(done)));
 }
 

@@ -198,7 +198,7 @@ class Clearing final : public ServerCall, public Timer {
     }
     std::vector<LeaseRef> lost;
     if (!taken.empty() && !instance_.keeper.empty()) {
-      for (const Handle handle : instance_.holds.all(nullptr)) {
+      for (const Handle handle : instance_.holds.all()) {
         for (const LeaseRef &lease : RemoteInstance::leases_of(*instance_.holds.find(handle))) {
           if (taken.contains(lease->id)) lost.push_back(lease);
         }

@@ -13,11 +13,6 @@ namespace liblock {
 
 namespace {
 
-// What keys and arguments of an acquire take: a string that grew to that would be copied six times.
-constexpr size_t kEncodedUsual = 960;
-
-// Most arguments are this short: put together in a buffer of their own, they cost one look at the room in the wire.
-constexpr size_t kShort = 96;
 constexpr size_t kHeaderMax = 24;
 
 // Returns its end.
@@ -34,14 +29,21 @@ void append_header(std::string &wire, char kind, size_t number) {
   wire.append(header, write_header(header, kind, number));
 }
 
-// Of a script call. Words of other commands may be passwords, of which no copy is made beside the wire.
-void append_argument(std::string &wire, Bytes text) {
-  if (text.size() > kShort) return encode_bulk(wire, text);
-  char bulk[kHeaderMax + kShort + 2];
-  char *end = std::copy(text.begin(), text.end(), write_header(bulk, '$', text.size()));
-  *end++ = '\r';
-  *end++ = '\n';
-  wire.append(bulk, end);
+// Returns its end.
+char *write_bulk(char *to, Bytes text) {
+  if (text.size() < 10) {
+    // As most are: numbers of a few digits.
+    *to++ = '$';
+    *to++ = static_cast<char>('0' + text.size());
+    *to++ = '\r';
+    *to++ = '\n';
+  } else {
+    to = write_header(to, '$', text.size());
+  }
+  to = std::copy(text.begin(), text.end(), to);
+  *to++ = '\r';
+  *to++ = '\n';
+  return to;
 }
 
 }  // namespace
@@ -66,18 +68,34 @@ void ScriptCall::begin_again(const Script &script) {
   script_ = &LIBLOCK_MUTATED(script);
   keys_ = arguments_ = 0;
   encoded_.clear();
-  encoded_.reserve(kEncodedUsual);
+}
+
+void ScriptCall::append(Bytes text) {
+  char *const from = encoded_.room(kHeaderMax + text.size() + 2);
+  encoded_.wrote(static_cast<size_t>(write_bulk(from, text) - from));
 }
 
 void ScriptCall::key(Bytes name) {
   LIBLOCK_ASSERT(arguments_ == 0);
   ++keys_;
-  append_argument(encoded_, name);
+  append(name);
+}
+
+void ScriptCall::key(Bytes head, Bytes middle, Bytes tail) {
+  LIBLOCK_ASSERT(arguments_ == 0);
+  ++keys_;
+  const size_t size = head.size() + middle.size() + tail.size();
+  char *const from = encoded_.room(kHeaderMax + size + 2);
+  char *to = write_header(from, '$', size);
+  for (const Bytes part : {head, middle, tail}) to = std::copy(part.begin(), part.end(), to);
+  *to++ = '\r';
+  *to++ = '\n';
+  encoded_.wrote(static_cast<size_t>(to - from));
 }
 
 void ScriptCall::argument(Bytes text) {
   ++arguments_;
-  append_argument(encoded_, text);
+  append(text);
 }
 
 void ScriptCall::argument(int64_t number) {
@@ -94,10 +112,10 @@ void ScriptCall::add_scripts(Scripts &sent) {
 
 void ScriptCall::encode(std::string &wire) const {
   append_header(wire, '*', 3 + keys_ + arguments_);
-  append_argument(wire, with_body_ ? Bytes("EVAL") : Bytes("EVALSHA"));
-  append_argument(wire, with_body_ ? script_->body : script_->sha1);
-  append_argument(wire, std::to_string(keys_));
-  wire += encoded_;
+  encode_bulk(wire, with_body_ ? Bytes("EVAL") : Bytes("EVALSHA"));
+  encode_bulk(wire, with_body_ ? script_->body : script_->sha1);
+  encode_bulk(wire, std::to_string(keys_));
+  wire += encoded_.written();
 }
 
 }  // namespace liblock

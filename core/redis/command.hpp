@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/status.hpp"
+#include "redis/call_buffer.hpp"
 #include "redis/reply.hpp"
 #include "redis/scripts.hpp"
 
@@ -87,6 +88,7 @@ class ScriptCall : public Command {
   // In sending(): with the script's body where that was asked for.
   void begin_again(const Script &script);
   void key(Bytes name);
+  void key(Bytes head, Bytes middle, Bytes tail);  // the name in parts
   void argument(Bytes text);
   void argument(int64_t number);
 
@@ -101,11 +103,13 @@ class ScriptCall : public Command {
   ~ScriptCall() override = default;
 
  private:
+  void append(Bytes text);
+
   const Script *script_ = nullptr;
   size_t keys_ = 0;
   size_t arguments_ = 0;
   bool with_body_ = false;
-  std::string encoded_;  // keys and arguments
+  CallBuffer encoded_;  // keys and arguments
 };
 
 // Any other command, made of plain words.

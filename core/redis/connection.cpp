@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/wipe.hpp"
 #include "redis/greeting.hpp"
 #include "redis/server_error.hpp"
 #include "redis/tls.hpp"
@@ -17,6 +18,8 @@ namespace {
 
 constexpr int64_t kPauseFirstMs = 25;
 constexpr int64_t kPauseMostMs = 2'000;
+constexpr size_t kGreetingRoom =
+    4'096;  // more than it takes: what grows leaves a copy of the password behind
 constexpr Nanos kPingInterval = 1'000 * kMillisecond;
 
 }  // namespace
@@ -53,7 +56,10 @@ Connection::Connection(Runtime &runtime, const Clock &clock, Random &random, con
       channel_(std::move(channel)),
       user_(user) {}
 
-Connection::~Connection() { LIBLOCK_ASSERT(state_ == State::Stopped || state_ == State::Idle); }
+Connection::~Connection() {
+  LIBLOCK_ASSERT(state_ == State::Stopped || state_ == State::Idle);
+  wipe(out_);
+}
 
 void Connection::want() {
   if (state_ == State::Idle) open();
@@ -108,6 +114,7 @@ void Connection::on_open() {
   descriptor_.store(stream_->descriptor(), std::memory_order_relaxed);
   state_ = State::Greeting;
   greeting_ = std::make_unique<Greeting>(*this);
+  out_.reserve(kGreetingRoom);
   // All of it at once: nothing in it depends on an earlier answer.
   greeting_->begin([this](Command &step) { write(step); });
   stream_->request_fill();
@@ -155,7 +162,8 @@ void Connection::on_bytes(std::string_view bytes) {
     handle(*reply);
   }
   if (stream_ != stream) return;
-  if (reader_->is_broken()) return drop(Status::PROTOCOL, reader_->error());
+  if (reader_->is_broken())
+    return drop(reader_->lacks_memory() ? Status::CONNECT : Status::PROTOCOL, reader_->error());
   set_timer();
 }
 
@@ -195,7 +203,7 @@ void Connection::drop(Status status, const std::string &why, uint32_t failures) 
   failures_ = std::max(failures_, failures);
   descriptor_.store(-1, std::memory_order_relaxed);
   if (stream_ != nullptr) std::exchange(stream_, nullptr)->close();
-  out_.clear();
+  wipe(out_);
   last_status_ = status;
   last_error_ = place() + ": " + why;
   pause();

@@ -24,7 +24,7 @@ class Waiting::SearchCall final : public ServerCall {
  public:
   SearchCall(Instance &instance, const AcquireRequest &request) : instance_(instance), id_(request.id_) {
     begin(scripts::deadlock);
-    const std::string owner = escape_field(request.owner_->id());
+    const std::string &owner = request.owner_->field;
     key(Keyspace::side_key(Keyspace::Side::Owner, owner));
     argument(owner);
     argument(id_);

@@ -7,7 +7,7 @@
 
 namespace liblock {
 
-void Waiting::granted(AcquireRequest &request, Attempt &attempt, uint64_t token) {
+void Waiting::granted(AcquireRequest &request, Attempt &attempt, uint64_t token, bool others_wait) {
   request.attempt_ = nullptr;
   request.trouble_ = Status::OK;
   request.place_ = 0;
@@ -22,7 +22,7 @@ void Waiting::granted(AcquireRequest &request, Attempt &attempt, uint64_t token)
     return ask(request);
   }
   tell_granted(request, token, false);
-  take(request, lease, attempt.sent_at());
+  take(request, lease, attempt.sent_at(), others_wait);
 }
 
 // A message says that the lock is its own. The lease counts from when the server had last heard of the request; more
@@ -42,28 +42,38 @@ void Waiting::accept(AcquireRequest &request, const AcquireRequest::Handed &hand
   request.place_ = 0;
   ++instance_.counts.handed_off;
   tell_granted(request, handed.token, true);
-  take(request, lease, now);
+  take(request, lease, now, handed.others_wait);
 }
 
 // It is the server's word; and it is given back where the request cannot have it.
-void Waiting::take(AcquireRequest &request, const std::shared_ptr<Lease> &lease, Nanos sent_at) {
+void Waiting::take(AcquireRequest &request, const std::shared_ptr<Lease> &lease, Nanos sent_at,
+                   bool others_wait) {
   if (request.owner_->closed.load()) return finish(request, Status::CLOSED);
   if (instance_.holds.is_full()) return finish(request, Status::LIMIT);
   if (lease != nullptr) forget_id(request);
+  if (lease != nullptr) instance_.passing_on.granted(request, *lease, others_wait);
   grant_handle(request, lease, sent_at);
 }
 
+// What the server knows of it is said behind it.
+void Waiting::passed_on(AcquireRequest &request, const LeaseRef &lease) {
+  request.place_ = 0;
+  tell_granted(request, lease->token, true);
+  grant_handle(request, lease, 0);
+}
+
 // What is reentered goes on under the new token, with all that shares its old one. False: some of it was given back
-// or lost meanwhile, or has come to share it only now.
+// or lost meanwhile, has come to share it only now, or has a larger one.
 bool Waiting::unite_tokens(AcquireRequest &request, const Attempt &attempt, uint64_t token) {
-  const Nanos now = instance_.clock.now();
-  const auto is_gone = [now](const HeldLock::Part &part) { return !part.is_held(now); };
-  if (std::any_of(request.reentered_.begin(), request.reentered_.end(), is_gone)) return false;
+  if (!still_reenters(request)) return false;
   const std::vector<std::shared_ptr<Lease>> bound = instance_.holds.bound_to(request.reentered_);
   const auto is_raised = [&](const std::shared_ptr<Lease> &l) {
     return std::find(attempt.raised().begin(), attempt.raised().end(), l) != attempt.raised().end();
   };
   if (!std::all_of(bound.begin(), bound.end(), is_raised)) return false;
+  // Another of his attempts may have raised it meanwhile: this one has waited for replicas.
+  const auto is_behind = [token](const std::shared_ptr<Lease> &l) { return l->token < token; };
+  if (!std::all_of(bound.begin(), bound.end(), is_behind)) return false;
   for (const auto &l : bound) instance_.holds.set_token(*l, token);
   return true;
 }

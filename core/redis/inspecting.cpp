@@ -12,7 +12,7 @@ namespace liblock {
 namespace {
 
 // A grant's place in the answer of the script.
-enum Field : size_t { kRecord, kPttl, kInstances, kQueued, kHeardOf, kMetadata };
+enum Field : size_t { kRecord, kPttl, kInstances, kQueued, kHeardOf, kMetadata, kStanding };
 
 // The token is the time of the grant unless the fence was ahead of the clock.
 constexpr int64_t kEarliestToken = 1'000'000'000'000'000;
@@ -30,6 +30,7 @@ void read_holder(const Instance &instance, const Reply &seen, int64_t now_us, Ke
   info.token = record.token;
   info.value = record.value;
   info.initial_ttl_ms = record.ttl_ms;
+  info.hand_us = record.since_us;
   const auto token = static_cast<int64_t>(record.token);
   info.since_us = record.since_us != 0                         ? record.since_us
                   : token >= kEarliestToken && token <= now_us ? token
@@ -50,8 +51,7 @@ std::unique_ptr<KeyInfo> read_info(const Instance &instance, const std::string &
   info->is_held = seen.at(kRecord).is(Reply::Kind::Text);
   info->remaining_ms = seen.at(kPttl).integer >= 0 ? seen.at(kPttl).integer : -1;
   // Of those who want any free key only the number of their instances is known.
-  const int64_t waiters = seen.at(kQueued).integer + seen.at(kInstances).integer;
-  info->waiters_unnamed = static_cast<size_t>(std::max<int64_t>(0, waiters));
+  info->waiters_unnamed = seen.at(kQueued).count() + seen.at(kInstances).count();
   if (info->is_held) read_holder(instance, seen, now_us, *info);
   return info;
 }
@@ -66,6 +66,7 @@ class Looking final : public ServerCall {
   bool with_waiters = false;
   void next() {
     const size_t until = std::min(lock_keys_.size(), infos_.size() + kKeysPerLook);
+    for (size_t i = infos_.size(); i < until; ++i) instance_.passing_on.tell_now(lock_keys_[i]);
     begin(scripts::inspect);
     for (size_t i = infos_.size(); i < until; ++i) {
       key(lock_keys_[i]);
@@ -78,14 +79,18 @@ class Looking final : public ServerCall {
     instance_.link.send(*this);
   }
   bool fits(const Reply &reply) const override {
-    return reply.is(Reply::Kind::Array) && reply.has_integers(0, 1) && reply.elements.size() > 1;
+    return reply.is(Reply::Kind::Array) && reply.at(0).is_time() && reply.elements.size() > 1;
   }
   ReplyLimits limits() const override { return {kKeysPerLook * 16 * 1'024, kKeysPerLook * 160, 4}; }
   void answered(const Reply &reply) override {
     now_us_ = reply.at(0).integer;
     for (const Reply &seen : reply.elements.subspan(1)) {
       if (infos_.size() == lock_keys_.size()) break;
-      infos_.push_back(read_info(instance_, lock_keys_[infos_.size()], seen, now_us_));
+      const std::string &lock_key = lock_keys_[infos_.size()];
+      infos_.push_back(read_info(instance_, lock_key, seen, now_us_));
+      standing_elsewhere_ = 0;
+      if (infos_.back()->instance != instance_.id) standing_elsewhere_ = seen.at(kStanding).count();
+      infos_.back()->waiters_unnamed += standing_elsewhere_ + instance_.passing_on.count_standing(lock_key);
       queued_on_server_ = seen.at(kQueued).integer > 0;
     }
     if (infos_.size() < lock_keys_.size()) return next();
@@ -108,19 +113,25 @@ class Looking final : public ServerCall {
       }
     }
   }
+  void complete(WaiterInfo &waiter) const {
+    waiter.instance = instance_.id;
+    waiter.since_us = now_us_ - waiter.waited_ms * 1'000;
+  }
   void name_own_waiters(KeyInfo &info) {
     info.waiters = instance_.waiting.shown(lock_keys_.front());
-    for (WaiterInfo &waiter : info.waiters) {
-      waiter.instance = instance_.id;
-      waiter.since_us = now_us_ - waiter.waited_ms * 1'000;
-    }
+    for (WaiterInfo &waiter : info.waiters) complete(waiter);
     info.waiters_unnamed -= std::min(info.waiters_unnamed, info.waiters.size());
   }
   void name_waiters() {
     read_queue(instance_, lock_keys_.front(), [this](QueueRead read) {
       if (read.status != Status::OK) return end(read.status, read.why);
-      infos_.front()->waiters = std::move(read.waiters);
-      infos_.front()->waiters_unnamed = read.unnamed;
+      KeyInfo &info = *infos_.front();
+      info.waiters = std::move(read.waiters);
+      info.waiters_unnamed = read.unnamed + standing_elsewhere_;
+      for (WaiterInfo &waiter : instance_.passing_on.shown(lock_keys_.front())) {
+        complete(waiter);
+        info.waiters.push_back(std::move(waiter));
+      }
       end(Status::OK, "");
     });
   }
@@ -135,6 +146,7 @@ class Looking final : public ServerCall {
   const std::vector<std::string> lock_keys_;
   Inspection &inspection_;
   bool queued_on_server_ = false;
+  size_t standing_elsewhere_ = 0;  // of the key that was seen last
   int64_t now_us_ = 0;
   std::vector<std::unique_ptr<KeyInfo>> infos_;
 };

@@ -14,27 +14,27 @@ namespace liblock {
 // Gives keys back; when the server does not confirm it, the cleaner goes on.
 class Instance::ReleaseCall final : public ServerCall {
  public:
-  ReleaseCall(Instance &instance, std::vector<Cleaner::Key> keys, Nanos ends_at, Handle handle,
+  ReleaseCall(Instance &instance, std::vector<HeldLock::Part> parts, Nanos ends_at, Handle handle,
               uint64_t token, AskDone done)
       : instance_(instance),
-        keys_(std::move(keys)),
+        parts_(std::move(parts)),
         ends_at_(ends_at),
         handle_(handle),
         token_(token),
         done_(std::move(done)) {
     ++instance_.releases_open_;
     begin(scripts::release);
-    for (const Cleaner::Key &k : keys_) add_names(*this, k.lock_key);
+    for (const HeldLock::Part &part : parts_) add_names(*this, part.lock_key());
     argument(instance_.options.foreign_gap_ms);
     argument(Bytes("0"));
     argument(Bytes());
-    for (const Cleaner::Key &k : keys_) argument(k.id);
+    for (const HeldLock::Part &part : parts_) argument(part.lease->id);
   }
-  bool fits(const Reply &reply) const override { return reply.has_integers(0, 1 + keys_.size()); }
+  bool fits(const Reply &reply) const override { return reply.has_integers(0, 1 + parts_.size()); }
   void answered(const Reply &reply) override {
     instance_.link.server_clock().observe(reply.at(0).integer, instance_.clock.now());
     Status status = Status::OK;
-    for (size_t i = 0; i < keys_.size(); ++i) {
+    for (size_t i = 0; i < parts_.size(); ++i) {
       if (reply.at(i + 1).integer == 0) status = Status::LOST;
     }
     end(status, "");
@@ -42,7 +42,9 @@ class Instance::ReleaseCall final : public ServerCall {
   void failed(const Failure &failure) override {
     instance_.note_trouble(failure.status, failure.text);
     if (failure.status == Status::CLOSED) return end(Status::IN_DOUBT, failure.text);
-    instance_.cleaner.release(keys_, ends_at_, handle_, token_);
+    std::vector<Cleaner::Key> keys;
+    for (const HeldLock::Part &part : parts_) keys.push_back({part.lock_key(), part.lease->id});
+    instance_.cleaner.release(std::move(keys), ends_at_, handle_, token_);
     end(Status::IN_DOUBT, failure.text);
   }
 
@@ -55,7 +57,7 @@ class Instance::ReleaseCall final : public ServerCall {
     instance.closing_goes_on();
   }
   Instance &instance_;
-  const std::vector<Cleaner::Key> keys_;
+  const std::vector<HeldLock::Part> parts_;
   const Nanos ends_at_;
   const Handle handle_;
   const uint64_t token_;
@@ -71,24 +73,29 @@ Instance::Instance(std::shared_ptr<Runtime> runtime_of_it, const InstanceOptions
       cleaner(*this),
       waiting(*this),
       places(*this),
+      passing_on(*this),
       replica_turns(*this),
       presence(*this) {}
 
 Instance::~Instance() = default;
 
 void Instance::send_release(std::vector<HeldLock::Part> parts, Handle handle, uint64_t token, AskDone done) {
-  std::vector<Cleaner::Key> keys;
+  if (parts.size() == 1 && passing_on.pass_on(parts.front().lease)) {
+    if (done != nullptr) done(Status::OK, "");
+    return;
+  }
+  FrontLine *const line = passing_on.begin_release(*parts.front().lease);
   Nanos ends_at = 0;
   for (const HeldLock::Part &part : parts) {
     Lease &lease = *part.lease;
-    keys.push_back({lease.keys[part.key].lock_key, lease.id});
     count(lease, -1);
     ends_at = std::max(ends_at, lease.ends_at.load());
     if (lease.is_given_back()) keeper.let_go(lease);  // before the release is sent: no renewal may follow it
   }
   // The server may think that it ends a little later than we do.
   if (ends_at != kNever) ends_at += 4 * options.connection.command_timeout;
-  link.send(*new ReleaseCall(*this, std::move(keys), ends_at, handle, token, std::move(done)));
+  link.send(*new ReleaseCall(*this, std::move(parts), ends_at, handle, token, std::move(done)));
+  passing_on.end_release(line);
 }
 
 void Instance::on_connected(const ServerInfo &info, bool another) {
@@ -103,6 +110,7 @@ void Instance::on_connected(const ServerInfo &info, bool another) {
   // In this order: what must not be there goes first, so that nobody waits for it.
   cleaner.on_connected();
   keeper.on_connected(another);
+  passing_on.tell_all();
   waiting.look_at_all();
   presence.on_connected();
 }
@@ -116,6 +124,7 @@ void Instance::on_disconnected(Status status, const std::string &text) {
 void Instance::on_listening() {
   waiting.look_at_all();
   keeper.verify_all(false);
+  passing_on.others_may_wait();
 }
 
 void Instance::on_message(Bytes message) {
@@ -126,8 +135,10 @@ void Instance::on_message(Bytes message) {
   if (message[0] == 'h') return waiting.called(what);
   if (message[0] == 'x') return waiting.deadlocked(what);
   if (message[0] == 'w') waiting.may_barge(lock_key);
+  if (message[0] == 'q') passing_on.others_wait(lock_key);
   if (message[0] == 's') return waiting.sent_away_alone(what);
   if (message[0] == 'd') return waiting.sent_away(what);
+  if (message[0] == 'o') return waiting.owner_sent_away(what);
   if (message[0] == 'l') {
     // Somebody took it away: ask, since a message may be late, or may lie.
     std::vector<LeaseRef> named = keeper.find(lock_key);
@@ -168,6 +179,7 @@ void Instance::closing_goes_on() {
   std::function<void()> closed = std::exchange(closed_, nullptr);
   runtime->cancel(close_timer_);
   replica_turns.stop();
+  passing_on.stop();
   link.stop();  // first: commands under way are told of their end, and must be there
   keeper.stop();
   cleaner.stop();

@@ -8,6 +8,7 @@
 
 #include "redis/cleaner.hpp"
 #include "redis/keeper.hpp"
+#include "redis/passing_on.hpp"
 #include "redis/places.hpp"
 #include "redis/presence.hpp"
 #include "redis/replica_turns.hpp"
@@ -20,6 +21,7 @@ struct InstanceOptions : RemoteOptions {
   ConnectionOptions connection;
   Nanos alive = 3'000 * kMillisecond;  // a waiter that is silent so long is dead
   int64_t foreign_gap_ms = 100;        // how often a release leaves the key free at most; -1: never
+  Nanos front_budget = -1;             // see remote/front.hpp; negative: there is none
   Nanos deadlock_delay =
       100 * kMillisecond;          // a wait that has lasted so long looks for a cycle; kNever: none does
   Nanos zombie_interval = kNever;  // between two signs of life; kNever: none, and it flushes nobody
@@ -66,6 +68,7 @@ class Instance final : public RemoteInstance,
   Cleaner cleaner;
   Waiting waiting;
   Places places;
+  PassingOn passing_on;
   ReplicaTurns replica_turns;
   Presence presence;
   size_t attempts_open = 0;  // sent, and without an end

@@ -8,9 +8,11 @@
 #include <memory>
 #include <vector>
 
+#include "redis/due_renewals.hpp"
 #include "redis/link.hpp"
 #include "remote/ending.hpp"
 #include "remote/holds.hpp"
+#include "remote/lease_index.hpp"
 
 namespace liblock {
 
@@ -18,10 +20,10 @@ class Instance;
 
 class Keeper final : public LeaseKeeper {
  public:
-  explicit Keeper(Instance &instance) : instance_(instance), flush_(*this) {}
+  explicit Keeper(Instance &instance);
   ~Keeper();
 
-  // A grant that was asked for at that time.
+  // A grant that was asked for at that time; or one that is kept already, and has come into other hands.
   void begin(const LeaseRef &lease, Nanos sent_at);
   // Its keys were given back, or are about to be: nothing more is sent for it.
   void let_go(Lease &lease);
@@ -38,7 +40,7 @@ class Keeper final : public LeaseKeeper {
   // Of all, or of those that must be verified before they are renewed.
   void verify_all(bool marked_only);
   // Those that cover a key.
-  std::vector<LeaseRef> find(const std::string &lock_key) const;
+  std::vector<LeaseRef> find(const std::string &lock_key) const { return by_key_.find(lock_key); }
   bool empty() const { return leases_.empty(); }
   void stop();
   void on_timer(Lease &lease, Nanos now) override;
@@ -54,28 +56,25 @@ class Keeper final : public LeaseKeeper {
     Keeper &keeper;
   };
 
+  void goes_on(Lease &lease);
   void arm(Lease &lease);
   void collect(const LeaseRef &lease);
   void flush();
   void arm_flush(Nanos now);
-  static Nanos until_urgent(const Lease &lease, Nanos now);
-  std::vector<LeaseRef> take_batch();
   void send_batch(std::vector<LeaseRef> leases);
   void give_back(const Lease &lease);
-  void drop_what_is_not_due();
   void renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at);
   void try_again(const LeaseRef &lease);
-  Nanos renewal_ttl(const Lease &lease) const;
   void set_renewal(Lease &lease, Nanos from, Nanos ttl);
   void set_rate(Lease &lease, int64_t renewals_nhz);
   Nanos pause_between_batches() const;
 
   Instance &instance_;
   std::vector<LeaseRef> leases_;  // all that are held
-  std::vector<LeaseRef> due_;     // for the next batch
+  LeaseIndex by_key_;
+  DueRenewals due_;  // for the next batches
   Flush flush_;
-  Nanos next_batch_at_ = 0;   // by the runtime's clock, as is the next one
-  Nanos urgent_at_ = kNever;  // nothing that is due may wait for longer
+  Nanos next_batch_at_ = 0;  // by the runtime's clock
   int64_t renewals_nhz_ =
       0;  // of all leases: whole numbers, so that what is added and taken away leaves nothing
 };

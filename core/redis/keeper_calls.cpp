@@ -100,7 +100,7 @@ void Keeper::ExtendCall::sending(Nanos now) {
     for (const std::string &k : item.keys) key(Keyspace::side_key(Keyspace::Side::Metadata, k));
   }
   const Lease &like = *items_.front().lease;  // all of a renewal are alike in what is said once
-  const Nanos ttl = by_renewal_ ? keeper_.renewal_ttl(like) : extension_.ttl;
+  const Nanos ttl = by_renewal_ ? like.renewal_ttl(now) : extension_.ttl;
   if (by_renewal_) {
     for (Item &item : items_) item.change = like.change;
   } else {
@@ -108,6 +108,7 @@ void Keeper::ExtendCall::sending(Nanos now) {
     for (const Item &item : items_) item.lease->last_extend = change_;
   }
   for (Item &item : items_) {
+    keeper_.due_.leave(*item.lease);  // behind this, a renewal would take something away
     if (!was_sent_) ++item.lease->changes_open;
     if (!was_sent_ && !by_renewal_) take_effect(item);
     const Nanos from = extension_.add ? std::max(now, item.lease->may_end_at) : now;

@@ -7,14 +7,17 @@
 
 namespace liblock {
 
+// Without a string of its own, since every acquire and every release come by.
+inline void add_side_key(ScriptCall &call, Keyspace::Side side, Bytes lock_key) {
+  const auto head = Keyspace::side_key_head(side);
+  call.key(Bytes(head.data(), head.size()), lock_key, Keyspace::kSideKeyTail);
+}
+
 inline void add_names(ScriptCall &call, const std::string &lock_key) {
   using Side = Keyspace::Side;
   call.key(lock_key);
-  std::string name = Keyspace::side_key(Side::Fence, lock_key);
-  for (const Side side : {Side::Fence, Side::Queue, Side::Entries, Side::Anyone, Side::Metadata, Side::Gap}) {
-    Keyspace::turn_side_key(name, side);
-    call.key(name);
-  }
+  for (const Side side : {Side::Fence, Side::Queue, Side::Entries, Side::Anyone, Side::Metadata, Side::Gap})
+    add_side_key(call, side, lock_key);
 }
 
 }  // namespace liblock

@@ -67,6 +67,7 @@ void Instance::start_other(Ask &ask, AskDone done) {
     case Ask::What::ForceRelease:
       return force_release(*this, ask, std::move(done));
     case Ask::What::Export: {
+      passing_on.tell_now(holds.find(ask.lock)->parts.front().lock_key());
       const Status status = export_lock(*this, ask, [](const Lease &) { return std::string(kExported); });
       return done(status, ask.message);
     }

@@ -27,12 +27,13 @@ class QueuePages final : public ServerCall {
     instance_.link.send(*this);
   }
   bool fits(const Reply &reply) const override {
-    return reply.is(Reply::Kind::Array) && reply.has_integers(0, 2) && reply.elements.size() % 2 == 0;
+    return reply.is(Reply::Kind::Array) && reply.at(0).is_time() && reply.has_integers(1, 1) &&
+           reply.elements.size() % 2 == 0;
   }
   ReplyLimits limits() const override { return {kQueuePage * kEntryBytes, kQueuePage * 2 + 16, 4}; }
   void answered(const Reply &reply) override {
     const int64_t now_us = reply.at(0).integer;
-    const auto length = static_cast<size_t>(std::max<int64_t>(0, reply.at(1).integer));
+    const size_t length = reply.at(1).count();
     const size_t shown = reply.elements.size() / 2 - 1;
     for (size_t i = 2; i + 1 < reply.elements.size(); i += 2) {
       if (!seen_.emplace(reply.at(i).text).second) continue;

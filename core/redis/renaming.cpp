@@ -13,7 +13,7 @@ class RenameCall final : public ServerCall {
   RenameCall(Instance &instance, const HeldLock &lock, AskDone done) : done_(std::move(done)) {
     begin(scripts::rename);
     for (const HeldLock::Part &part : lock.parts) key(part.lock_key());
-    argument(escape_field(lock.owner->id()));
+    argument(lock.owner->field);
     argument(instance.id);
     argument(lock.parts.front().lease->id);
   }

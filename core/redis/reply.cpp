@@ -119,7 +119,7 @@ ReplyReader::~ReplyReader() { redisReaderFree(reader_); }
 
 bool ReplyReader::feed(Bytes bytes) {
   if (is_broken()) return false;
-  if (redisReaderFeed(reader_, bytes.data(), bytes.size()) != REDIS_OK) error_ = "no memory for a reply";
+  if (redisReaderFeed(reader_, bytes.data(), bytes.size()) != REDIS_OK) no_memory();
   return !is_broken();
 }
 
@@ -128,13 +128,19 @@ const Reply *ReplyReader::next() {
   if (reader_->ridx == -1) forget();  // between two replies
   void *reply = nullptr;
   if (redisReaderGetReply(reader_, &reply) != REDIS_OK) {
-    error_ = limit_hit_ != nullptr ? limit_hit_ : "the bytes are not of the Redis protocol";
+    if (limit_hit_ == nullptr && reader_->err == REDIS_ERR_OOM) no_memory();
+    if (!is_broken()) error_ = limit_hit_ != nullptr ? limit_hit_ : "the bytes are not of the Redis protocol";
     return nullptr;
   }
   // What is left is the beginning of one element at most.
   if (reply == nullptr && reader_->len - reader_->pos > limits_.reply_bytes)
     error_ = "a reply that does not end";
   return is_broken() ? nullptr : static_cast<const Reply *>(reply);
+}
+
+void ReplyReader::no_memory() {
+  lacks_memory_ = true;
+  error_ = "no memory for a reply";
 }
 
 void ReplyReader::forget() {

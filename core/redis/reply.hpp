@@ -3,6 +3,7 @@
 // sends, it makes us hold no more than the limits say. A reply lives until the next one is asked for.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,6 +29,12 @@ struct Reply {
   const Reply &at(size_t index) const;
   // So many from there on, each an integer.
   bool has_integers(size_t from, size_t count) const;
+  // What a server counted. Cut far above any queue: whoever goes through it comes to an end, whatever a server says.
+  static constexpr int64_t kCountMost = 1'000'000;
+  size_t count() const { return static_cast<size_t>(std::clamp<int64_t>(integer, 0, kCountMost)); }
+  // A moment in microseconds since 1970, from which any other one can be taken away.
+  static constexpr int64_t kTimeMost = INT64_MAX / 4;
+  bool is_time() const { return is(Kind::Integer) && integer >= 0 && integer <= kTimeMost; }
 };
 
 struct ReplyLimits {
@@ -51,18 +58,22 @@ class ReplyReader {
   // nullptr: none is complete, or it is broken.
   const Reply *next();
   bool is_broken() const { return !error_.empty(); }
+  // Of those, the one that is nobody's fault.
+  bool lacks_memory() const { return lacks_memory_; }
   const std::string &error() const { return error_; }
 
  private:
   struct Functions;
   Reply *take_nodes(size_t count);
   char *take_text(size_t size);
+  void no_memory();
   void forget();
 
   ReplyLimits limits_;
   redisReader *reader_;
   std::string error_;
   const char *limit_hit_ = nullptr;
+  bool lacks_memory_ = false;
   std::vector<std::unique_ptr<Reply[]>> nodes_;
   std::vector<std::unique_ptr<char[]>> texts_;
   size_t nodes_used_ = 0;  // of all

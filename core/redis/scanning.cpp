@@ -71,9 +71,13 @@ class ListStep final : public Inspection {
   void scanned(Page page) {
     if (page.status != Status::OK) return end(page.status, page.why);
     ListPosition &at = ask_.position;
+    const bool is_first = at.next == 0;
     at.next = page.next;
     at.is_round_over = page.next == 0;
     at.found = std::move(page.lock_keys);
+    // Of this instance, which have no queue on the server.
+    if (is_first && ask_.which == Ask::Which::Queues)
+      instance_.passing_on.add_lines_alone(ask_.text, at.found);
     if (!at.found.empty()) return look();
     went_on();
   }

@@ -15,7 +15,7 @@ struct Script {
 
 namespace scripts {
 extern const Script acquire, by_value, clear, dead_waiters, deadlock, extend, force_release, inspect,
-    instances, presence, queue, release, rename, stay, update, verify;
+    instances, pass_on, presence, queue, release, rename, stay, update, verify;
 }
 
 }  // namespace liblock

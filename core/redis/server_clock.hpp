@@ -26,6 +26,8 @@ class ServerClock {
     offset_us_ = offset;
     observed_at_ = now;
   }
+  // What it says at that time, or a moment before; 0: not known.
+  int64_t at(Nanos now) const { return known_ ? now / 1'000 + offset_us_ : 0; }
   // For a request that is sent now: in the server's time, when it must not be carried out any more. 1 where
   // that is not known: it will be refused, and the refusal says what time it is.
   int64_t not_after(Nanos now, Nanos allowance) const {

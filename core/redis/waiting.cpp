@@ -62,11 +62,14 @@ AcquireRequest *Waiting::find(const std::string &id) const {
 void Waiting::send_attempt(RemoteRequest &asking) {
   auto &request = static_cast<AcquireRequest &>(asking);
   LIBLOCK_ASSERT(request.attempt_ == nullptr);
+  if (request.number_ == 0 && request.place == FrontWaiter::Place::None &&
+      instance_.passing_on.stands(request))
+    return stand(request);
   // Nothing of it may stay in the queue of a key that its owner has come to hold: the attempt does not name that one.
   if (request.has_place_ && request.reenters(request.keys_[request.queued_at_])) give_up(request);
   if (request.id_.empty()) {
     if (!instance_.attempt_ids.next(request.id_)) return finish(request, Status::INTERNAL);
-    ids_.emplace(request.id_, &request);
+    remember_id(request);
   }
   request.state_ = AcquireRequest::State::Asking;
   request.told_ = false;
@@ -76,6 +79,26 @@ void Waiting::send_attempt(RemoteRequest &asking) {
   request.attempt_ = new Attempt(instance_, request, request.id_);
   arm(request);
   request.attempt_->send();  // may end the request
+}
+
+Nanos Waiting::search_delay(const AcquireRequest &request) const {
+  return request.owner_->named() ? instance_.options.deadlock_delay : kNever;
+}
+
+void Waiting::stand(AcquireRequest &request) {
+  request.state_ = AcquireRequest::State::Waiting;
+  request.grant.busy_key = 0;
+  if (const Nanos delay = search_delay(request); delay != kNever)
+    request.search_at_ = instance_.runtime->now() + delay;
+  if (begins_to_wait(request)) wait(request, kNever);
+}
+
+// With the place in the queue that it would have if it had asked at once.
+void Waiting::send_from_front(AcquireRequest &request) {
+  const int64_t now_us = instance_.link.server_clock().at(instance_.clock.now());
+  const int64_t waited_us = (instance_.runtime->now() - request.began_at_) / 1'000;
+  if (now_us > waited_us) request.ticket_us_ = request.since_us_ = now_us - waited_us;
+  ask(request);
 }
 
 void Waiting::answered(AcquireRequest &request, Attempt &attempt, const Reply &reply) {
@@ -104,11 +127,12 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
   request.ticket_us_ = reply.at(8).integer;
   if (request.requeue_at_ == kNever && request.params_.queue_ttl != kNever)
     request.requeue_at_ = instance_.runtime->now() + request.params_.queue_ttl;
-  if (is_new && request.has_place_ && request.owner_->named() && instance_.options.deadlock_delay != kNever)
-    request.search_at_ =
-        std::min(request.search_at_, instance_.runtime->now() + instance_.options.deadlock_delay);
+  const Nanos delay = search_delay(request);
+  if (is_new && request.has_place_ && delay != kNever)
+    request.search_at_ = std::min(request.search_at_, instance_.runtime->now() + delay);
   has_place(request, reply.at(5).integer, reply.at(7).integer, attempt.sent_at());
   instance_.places.join(request, at);
+  if (attempt.was_sent_away(key, request.since_us_)) return finish(request, Status::DEQUEUED);
   instance_.places.seen(key, {reply.at(3).integer, reply.at(6).integer == 1, request.place_});
   if (!instance_.link.is_listening()) instance_.link.listen();
   instance_.link.connect();  // places are kept there, whichever connection the attempt went over
@@ -123,6 +147,7 @@ void Waiting::has_place(AcquireRequest &request, int64_t place, int64_t length, 
   request.length_ = length;
   request.heard_at_ = std::max(request.heard_at_, heard_at);
   request.trouble_ = Status::OK;
+  instance_.passing_on.note_trouble(request, Status::OK);
   Progress *const progress = request.params_.progress;
   if (progress != nullptr && request.has_place_) progress->stands(place, length);
 }
@@ -132,10 +157,10 @@ void Waiting::lost_place(AcquireRequest &request) {
 }
 
 void Waiting::handed(Bytes message) {
-  // id, number of the attempt | token | lease in ms | lock key
+  // id, number of the attempt | token | lease in ms | how many more wait | lock key
   AcquireRequest *request = find(std::string(message.substr(0, kAttemptIdSize)));
   if (request == nullptr) return;
-  uint64_t fields[3] = {0, 0, 0};
+  uint64_t fields[4] = {0, 0, 0, 0};
   Bytes rest = message.substr(kAttemptIdSize);
   for (uint64_t &field : fields) {
     if (!take_number(rest, field)) return;
@@ -143,18 +168,22 @@ void Waiting::handed(Bytes message) {
   // One that an attempt sent since then has overtaken is void: what holds now is what that one answers.
   if (fields[0] != request->number_ || fields[1] == 0 || fields[2] > INT32_MAX) return;
   const Nanos left = nanos_from_ms(static_cast<int64_t>(fields[2]));
-  const AcquireRequest::Handed handed{fields[1], instance_.clock.now() + Lease::trusted(left)};
+  const AcquireRequest::Handed handed{fields[1], instance_.clock.now() + Lease::trusted(left),
+                                      fields[3] != 0};
   if (request->state_ == AcquireRequest::State::Waiting) return accept(*request, handed);
   request->handed_ = handed;
 }
 
-// The key was left free for foreign clients, which look once a millisecond at best: they have a moment.
+// The key was left free for foreign clients, which look once a millisecond at best: they have a moment. Most look ten
+// times a second: where a crowd passes it on as fast as it can, that is all they have of it, and the moment is longer.
+// In either case it is over while the server still promises the key to this one.
 void Waiting::called(Bytes message) {
-  constexpr Nanos kMoment = 2 * kMillisecond;
+  constexpr Nanos kMoment = 2 * kMillisecond, kMomentOfCrowd = 8 * kMillisecond;
   AcquireRequest *request = find(std::string(message.substr(0, kAttemptIdSize)));
   if (request == nullptr) return;
   if (request->state_ == AcquireRequest::State::Waiting)
-    return wait(*request, instance_.runtime->now() + kMoment);
+    return wait(*request, instance_.runtime->now() +
+                              (instance_.passing_on.is_crowded(*request) ? kMomentOfCrowd : kMoment));
   request->told_ = true;
 }
 
@@ -204,8 +233,19 @@ void Waiting::undo(AcquireRequest &request, const Attempt &attempt) {
   forget_id(request);
 }
 
+void Waiting::remember_id(AcquireRequest &request) {
+  spare_ids_.reserve(kSpareIdsMax);  // to forget one must not take memory
+  if (spare_ids_.empty()) return void(ids_.emplace(request.id_, &request));
+  Ids::node_type node = std::move(spare_ids_.back());
+  spare_ids_.pop_back();
+  node.key() = request.id_;
+  node.mapped() = &request;
+  ids_.insert(std::move(node));
+}
+
 void Waiting::forget_id(AcquireRequest &request) {
-  ids_.erase(request.id_);
+  Ids::node_type node = ids_.extract(Bytes(request.id_));
+  if (node && spare_ids_.size() < spare_ids_.capacity()) spare_ids_.push_back(std::move(node));
   request.id_.clear();
   request.has_place_ = false;
   instance_.places.leave(request);
@@ -233,6 +273,7 @@ bool Waiting::ends_by(AcquireRequest &request, const Failure &failure) {
                                              : failure.text);
   const bool never_there = failure.status == Status::CONNECT && !instance_.link.was_ever_connected();
   request.trouble_ = failure.sent ? Status::IN_DOUBT : failure.status;
+  instance_.passing_on.note_trouble(request, request.trouble_);
   if (failure.status != Status::CLOSED && failure.passes && !never_there) return false;
   finish(request, failure.status);
   return true;
@@ -254,9 +295,11 @@ void Waiting::wait(AcquireRequest &request, Nanos try_at) {
 void Waiting::arm(RemoteRequest &waiting) {
   auto &request = static_cast<AcquireRequest &>(waiting);
   Nanos at = request.next_bound();
-  if (request.state_ == AcquireRequest::State::Waiting)
-    at = std::min({at, request.try_at_,
-                   request.has_place_ ? std::min(request.requeue_at_, request.search_at_) : kNever});
+  if (request.state_ == AcquireRequest::State::Waiting) {
+    at = std::min(at, request.try_at_);
+    if (request.has_place_) at = std::min(at, request.requeue_at_);
+    if (request.has_place_ || request.stands()) at = std::min(at, request.search_at_);
+  }
   instance_.runtime->cancel(request);
   if (at != kNever) instance_.runtime->arm(request, at);
 }
@@ -265,8 +308,10 @@ void Waiting::on_timer(RemoteRequest &waiting, Nanos) {
   auto &request = static_cast<AcquireRequest &>(waiting);
   if (request.attempt_ != nullptr && request.attempt_->is_granted()) return;
   const Nanos now = instance_.runtime->now();
+  instance_.passing_on.borrow_trouble(request);
   if (ends_by_time(request, now)) return;
   if (request.state_ != AcquireRequest::State::Waiting) return arm(request);
+  if (request.stands() && now >= request.search_at_) return instance_.passing_on.send_until(request);
   if (request.has_place_ && now >= request.search_at_) search_deadlock(request);
   if (request.has_place_ && now >= request.requeue_at_) {
     request.requeue_at_ = now + request.params_.queue_ttl;
@@ -301,6 +346,11 @@ void Waiting::give_up(AcquireRequest &request) {
 
 void Waiting::let_go(RemoteRequest &ending) {
   auto &request = static_cast<AcquireRequest &>(ending);
+  if (request.stands()) {
+    request.place_ = Front::position(request);
+    request.length_ = static_cast<int64_t>(request.line->standing.size());
+  }
+  instance_.passing_on.let_go(request);
   give_up(request);
   if (!request.was_queued_) return;
   request.grant.queue_position = request.place_;
@@ -313,6 +363,16 @@ void Waiting::sent_away(Bytes message) {
     dequeue(std::string(message), static_cast<int64_t>(at_us));
 }
 
+// at | owner as records have it | lock key
+void Waiting::owner_sent_away(Bytes message) {
+  uint64_t at_us = 0;
+  Bytes owner;
+  if (!take_number(message, at_us) || !next_field(message, owner)) return;
+  const std::string id = unescape_field(owner);
+  instance_.passing_on.send_away(std::string(message),
+                                 [&](const FrontRequest &request) { return request.owner_id() == id; });
+}
+
 void Waiting::sent_away_alone(Bytes message) {
   AcquireRequest *request = find(std::string(message.substr(0, kAttemptIdSize)));
   if (request != nullptr) finish(*request, Status::DEQUEUED);
@@ -322,6 +382,15 @@ void Waiting::dequeue(const std::string &lock_key, int64_t since_us_most) {
   for (AcquireRequest *request : instance_.places.all_of(lock_key)) {
     if (request->since_us_ <= since_us_most) finish(*request, Status::DEQUEUED);
   }
+  const int64_t now_us = instance_.link.server_clock().at(instance_.clock.now());
+  instance_.passing_on.send_away(lock_key, [&](const FrontRequest &request) {
+    return now_us - (instance_.runtime->now() - request.began_at()) / 1'000 <= since_us_most;
+  });
+  // Since when the others wait is in an answer that this word has overtaken.
+  for (RemoteRequest *one = all_.front(); one != nullptr; one = All::next(one)) {
+    Attempt *attempt = static_cast<AcquireRequest *>(one)->attempt_;
+    if (attempt != nullptr) attempt->sent_away(lock_key, since_us_most);
+  }
 }
 
 void Waiting::look_at_all() {
@@ -329,7 +398,8 @@ void Waiting::look_at_all() {
   std::vector<AcquireRequest *> asking;
   for (RemoteRequest *one = all_.front(); one != nullptr; one = All::next(one)) {
     auto *request = static_cast<AcquireRequest *>(one);
-    if (request->state_ == AcquireRequest::State::Waiting && !request->has_place_) asking.push_back(request);
+    const bool has_no_place = !request->has_place_ && !request->stands();
+    if (request->state_ == AcquireRequest::State::Waiting && has_no_place) asking.push_back(request);
   }
   for (AcquireRequest *request : asking) {
     if (request->state_ == AcquireRequest::State::Waiting) ask(*request);
@@ -341,11 +411,8 @@ std::vector<WaiterInfo> Waiting::shown(const std::string &lock_key) const {
   std::stable_sort(waiting.begin(), waiting.end(),
                    [](const auto *a, const auto *b) { return a->sort_key() < b->sort_key(); });
   std::vector<WaiterInfo> infos;
-  const Nanos now = instance_.runtime->now();
-  for (const AcquireRequest *r : waiting) {
-    infos.push_back(
-        {r->owner_->id(), (now - r->began_at_) / kMillisecond, r->params_.order, r->params_.priority});
-  }
+  for (const AcquireRequest *request : waiting) infos.push_back(request->shown(instance_.runtime->now()));
+  for (WaiterInfo &standing : instance_.passing_on.shown(lock_key)) infos.push_back(std::move(standing));
   return infos;
 }
 

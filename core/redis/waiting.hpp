@@ -5,7 +5,8 @@
 //   state    meaning                                          left by
 //   Asking   its attempt is at the server                     an answer, a failure; an end
 //   Waiting  it has a place in a queue; or it barges, or      a grant, a call to come for the key, a place that was
-//            could not be asked for, and looks again          lost; its own timer; an end
+//            could not be asked for, and looks again; or it   lost; its own timer; its turn in the front; an end
+//            stands in the front (passing_on.hpp)
 //   Over     finished() was called                            -
 //   An end is: cancelled, wait_ms or the retries are over, closed, dequeued. An attempt that is still at the
 //   server then is undone when it turns out to be granted; a place is given up.
@@ -22,16 +23,16 @@
 #include "engine/key_info.hpp"
 #include "redis/link.hpp"
 #include "redis/places.hpp"
-#include "remote/remote_request.hpp"
+#include "remote/front_request.hpp"
 
 namespace liblock {
 
 class Instance;
 class Attempt;
 
-class AcquireRequest : public RemoteRequest {
+class AcquireRequest : public FrontRequest {
  public:
-  using RemoteRequest::RemoteRequest;
+  using FrontRequest::FrontRequest;
 
  protected:
   ~AcquireRequest() override = default;
@@ -64,6 +65,7 @@ class AcquireRequest : public RemoteRequest {
   struct Handed {
     uint64_t token = 0;
     Nanos ends_at = 0;  // not later, whatever the lease
+    bool others_wait = false;
   };
   Handed handed_;      // while its attempt is under way; token 0: not
   bool told_ = false;  // a call to come for the key came while its attempt was under way
@@ -87,13 +89,20 @@ class Waiting final : public RemoteWaiting {
   void sent_away_alone(Bytes message);  // that one
   void deadlocked(Bytes message);       // that one's wait was ended to break a cycle
   void sent_away(Bytes message);        // those who waited at that time
+  void owner_sent_away(Bytes message);  // those of one owner who stand in the front
   void dequeue(const std::string &lock_key, int64_t since_us_most);
   // On a new connection, and when messages come again: what was sent in between was missed.
   void look_at_all();
   // Somebody listens to what each attempt of it saw.
   static bool tells_attempts(const AcquireRequest &request);
+  // How long it waits before a deadlock is searched for; kNever: none is.
+  Nanos search_delay(const AcquireRequest &request) const;
   // In the order in which they will be served, as far as is known here.
   std::vector<WaiterInfo> shown(const std::string &lock_key) const;
+
+  // It stood in the front (passing_on.hpp) until now: it goes to the server; it has a lease that another one had.
+  void send_from_front(AcquireRequest &request);
+  void passed_on(AcquireRequest &request, const LeaseRef &lease);
 
   // Of this instance, besides it, for one of its keys.
   bool others_barge(const AcquireRequest &request) const;
@@ -114,9 +123,10 @@ class Waiting final : public RemoteWaiting {
   void arm(RemoteRequest &waiting) override;
   Status ending_of(Status usual) const override;
   void answered(AcquireRequest &request, Attempt &attempt, const Reply &reply);
-  void granted(AcquireRequest &request, Attempt &attempt, uint64_t token);
+  void granted(AcquireRequest &request, Attempt &attempt, uint64_t token, bool others_wait);
   void accept(AcquireRequest &request, const AcquireRequest::Handed &handed);
-  void take(AcquireRequest &request, const std::shared_ptr<Lease> &lease, Nanos sent_at);
+  void stand(AcquireRequest &request);
+  void take(AcquireRequest &request, const std::shared_ptr<Lease> &lease, Nanos sent_at, bool others_wait);
   bool unite_tokens(AcquireRequest &request, const Attempt &attempt, uint64_t token);
   void busy(AcquireRequest &request, const Attempt &attempt, const Reply &reply);
   void late(AcquireRequest &request);
@@ -134,10 +144,14 @@ class Waiting final : public RemoteWaiting {
   Nanos next_poll(AcquireRequest &request, Nanos now);
   void wait(AcquireRequest &request, Nanos try_at);
   void give_up(AcquireRequest &request);
+  void remember_id(AcquireRequest &request);
   void forget_id(AcquireRequest &request);
 
   Instance &instance_;
-  std::unordered_map<std::string, AcquireRequest *> ids_;
+  using Ids = std::unordered_map<Bytes, AcquireRequest *>;  // the names are the requests' own
+  static constexpr size_t kSpareIdsMax = 256;
+  Ids ids_;
+  std::vector<Ids::node_type> spare_ids_;  // to be used again without memory of their own
 };
 
 }  // namespace liblock

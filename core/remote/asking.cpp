@@ -47,7 +47,7 @@ class Asking::Watch final : public Timer, public Inspection {
     if (is_ended_) return void(delete this);
     ask_.message.clear();  // what was in the way before is no more
     const bool is_held = infos[0]->is_held;
-    const std::string grant = infos[0]->attempt_id;
+    const std::string grant = infos[0]->attempt_id + "@" + std::to_string(infos[0]->hand_us);
     if (ask_.what == Ask::What::WaitHeld && is_held) {
       if (ask_.flag) ask_.infos = std::move(infos);
       return asking_.end(ask_, Status::OK);
@@ -103,7 +103,7 @@ class Asking::Watch final : public Timer, public Inspection {
   Asking &asking_;
   Ask &ask_;
   Nanos until_;
-  std::string grant_;  // a lock's token may rise while it is held
+  std::string grant_;  // of whose hands; a lock's token may rise while it is held
   bool first_look_ = true;
   bool has_looked_ = false;
   bool is_looking_ = false;
@@ -271,7 +271,7 @@ void Asking::close_owner(Ask &ask) {
   const auto *owner = static_cast<const RemoteOwner *>(ask.owner.get());
   instance_.waits().end_all(owner, Status::CLOSED);
   auto *several = new Several(ask);
-  for (const Handle handle : instance_.holds.all(owner)) {
+  for (const Handle handle : instance_.holds.all_of(*owner)) {
     ++several->open;
     instance_.holds.find(handle)->loss_told = true;
     instance_.release(handle, [several](Status, const std::string &) { several->one_ended(Status::OK, ""); });
@@ -281,30 +281,31 @@ void Asking::close_owner(Ask &ask) {
 
 void Asking::watch(Ask &ask) {
   auto *watch = new Watch(*this, ask);
-  watches_.insert(watch);
+  watches_.emplace(&ask, watch);
+  if (ask.what == Ask::What::WaitLost) waits_lost_.insert({ask.lock, &ask});
   watch->begin();
 }
 
 void Asking::end(Ask &ask, Status status) {
-  const auto found =
-      std::find_if(watches_.begin(), watches_.end(), [&](Watch *w) { return &w->ask() == &ask; });
+  const auto found = watches_.find(&ask);
   if (found == watches_.end()) return;  // not a wait, or over already
-  Watch *watch = *found;
+  Watch *watch = found->second;
   watches_.erase(found);
+  waits_lost_.erase({ask.lock, &ask});
   watch->let_go();
   finish(ask, status, ask.message);
 }
 
 void Asking::end_all(Status status) {
   while (!pauses.empty()) (*pauses.begin())->fire(0);
-  while (!watches_.empty()) end((*watches_.begin())->ask(), status);
+  while (!watches_.empty()) end(watches_.begin()->second->ask(), status);
 }
 
 void Asking::lock_is_gone(Handle handle, Status how) {
   std::vector<Ask *> ending;
-  for (Watch *watch : watches_) {
-    if (watch->ask().what == Ask::What::WaitLost && watch->ask().lock == handle)
-      ending.push_back(&watch->ask());
+  for (auto wait = waits_lost_.lower_bound({handle, nullptr}); wait != waits_lost_.end(); ++wait) {
+    if (wait->first != handle) break;
+    ending.push_back(wait->second);
   }
   for (Ask *ask : ending) end(*ask, how);
 }

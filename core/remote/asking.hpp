@@ -3,7 +3,9 @@
 // Each is one call, or a few, to servers; ends on the loop's thread.
 #pragma once
 
+#include <map>
 #include <set>
+#include <utility>
 
 #include "engine/ask.hpp"
 #include "remote/ending.hpp"
@@ -42,7 +44,8 @@ class Asking {
   static void finish(Ask &ask, Status status, const std::string &message = {}, Confirmed confirmed = {});
 
   RemoteInstance &instance_;
-  std::set<Watch *> watches_;
+  std::map<const Ask *, Watch *> watches_;
+  std::set<std::pair<Handle, Ask *>> waits_lost_;  // of these: those that wait for the loss of a lock
 };
 
 }  // namespace liblock

@@ -15,11 +15,11 @@ class AttemptIds {
   bool next(std::string &id) {
     if (used_ == pool_.size() && !refill()) return false;
     constexpr char kDigits[] = "0123456789abcdef";
-    id.clear();
+    id.resize(2 * kSize);
     for (size_t i = 0; i < kSize; ++i) {
       const unsigned char byte = pool_[used_++];
-      id.push_back(kDigits[byte >> 4]);
-      id.push_back(kDigits[byte & 15]);
+      id[2 * i] = kDigits[byte >> 4];
+      id[2 * i + 1] = kDigits[byte & 15];
     }
     return true;
   }

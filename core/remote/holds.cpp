@@ -56,6 +56,7 @@ Handle Holds::add(std::unique_ptr<HeldLock> held) {
     auto &locks = part.lease->locks;
     if (std::find(locks.begin(), locks.end(), slot.next) == locks.end()) locks.push_back(slot.next);
   }
+  held->owner->locks.push_back(held.get());
   slot.lock = std::move(held);
   return slot.next;
 }
@@ -71,17 +72,20 @@ HeldLock *Holds::find(Handle handle, Status *status) {
 
 std::vector<HeldLock::Part> Holds::remove(Handle handle) {
   std::unique_ptr<HeldLock> held;
-  std::vector<HeldLock::Part> given_back;
   const std::lock_guard lock(mutex_);
   Slot &slot = slots_[index_of(handle)];
   held = std::move(slot.lock);
+  held->owner->locks.remove(held.get());
   --held_;
   if (!handle::used_up(slot.next)) free_.push_back(static_cast<uint32_t>(index_of(handle)));
   slot.next = handle::next(slot.next);
   for (HeldLock::Part &part : held->parts) {
     std::erase(part.lease->locks, handle);
-    if (--part.lease->keys[part.key].handles == 0) given_back.push_back(part);
+    --part.lease->keys[part.key].handles;
   }
+  std::vector<HeldLock::Part> given_back = std::move(held->parts);
+  std::erase_if(given_back,
+                [](const HeldLock::Part &part) { return part.lease->keys[part.key].handles != 0; });
   return given_back;
 }
 
@@ -121,13 +125,20 @@ void Holds::set_token(Lease &lease, uint64_t token) {
   }
 }
 
-std::vector<Handle> Holds::all(const RemoteOwner *owner) const {
+std::vector<Handle> Holds::all() const {
   std::vector<Handle> handles;
   const std::lock_guard lock(mutex_);
   for (const Slot &slot : slots_) {
-    if (slot.lock != nullptr && (owner == nullptr || slot.lock->owner.get() == owner))
-      handles.push_back(slot.next);
+    if (slot.lock != nullptr) handles.push_back(slot.next);
   }
+  return handles;
+}
+
+std::vector<Handle> Holds::all_of(const RemoteOwner &owner) const {
+  std::vector<Handle> handles;
+  const std::lock_guard lock(mutex_);
+  for (const OwnedLock *one = owner.locks.front(); one != nullptr; one = owner.locks.next(one))
+    handles.push_back(one->handle);
   return handles;
 }
 

@@ -16,14 +16,13 @@
 namespace liblock {
 
 // One handle: keys of one or more leases (of more when an owner reentered a part of them).
-struct HeldLock {
+struct HeldLock : OwnedLock {
   struct Part {
     std::shared_ptr<Lease> lease;
     size_t key = 0;  // index in the lease
     const std::string &lock_key() const { return lease->keys[key].lock_key; }
     bool is_held(Nanos now) const { return lease->keys[key].handles != 0 && !lease->is_over(now); }
   };
-  Handle handle = 0;
   std::shared_ptr<RemoteOwner> owner;
   std::vector<Part> parts;
   uint64_t token = 0;
@@ -68,8 +67,8 @@ class Holds {
   std::vector<std::shared_ptr<Lease>> bound_to(const std::vector<HeldLock::Part> &parts);
   // The lease has it now, and every lock that it belongs to.
   void set_token(Lease &lease, uint64_t token);
-  // All of them, or those of one owner.
-  std::vector<Handle> all(const RemoteOwner *owner) const;
+  std::vector<Handle> all() const;
+  std::vector<Handle> all_of(const RemoteOwner &owner) const;
 
  private:
   struct Slot {

@@ -14,14 +14,16 @@ constexpr Bytes kRecordHead = "ll1|";
 
 int digit_of(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
-// "@SINCE,TTL|", where it is there.
+// "@SINCE,TTL|", where it is there, or "@SINCE,TTL,STANDING|".
 void take_since(Bytes &rest, ServerRecord &record) {
   Bytes after = rest, field;
   if (rest.empty() || rest.front() != '@' || !next_field(after, field)) return;
-  const size_t comma = field.find(',');
-  int64_t since_us = 0, ttl_ms = 0;
+  const size_t comma = field.find(','), second = comma == Bytes::npos ? comma : field.find(',', comma + 1);
+  const size_t ttl_size = second == Bytes::npos ? second : second - comma - 1;
+  int64_t since_us = 0, ttl_ms = 0, standing = 0;
   if (comma == Bytes::npos || !read_integer(field.substr(1, comma - 1), since_us) ||
-      !read_integer(field.substr(comma + 1), ttl_ms) || since_us <= 0 || ttl_ms < 0)
+      !read_integer(field.substr(comma + 1, ttl_size), ttl_ms) || since_us <= 0 || ttl_ms < 0 ||
+      (second != Bytes::npos && !read_integer(field.substr(second + 1), standing)))
     return;
   record.since_us = since_us;
   record.ttl_ms = ttl_ms == 0 ? -1 : ttl_ms;
@@ -70,13 +72,12 @@ bool Keyspace::is_reserved(Bytes key) const {
 }
 
 std::string Keyspace::side_key(Side side, Bytes lock_key) {
+  const auto head = side_key_head(side);
   std::string name;
-  name.reserve(lock_key.size() + 8);
-  name += kReserved;
-  name.push_back(static_cast<char>(side));
-  name += ":{";
+  name.reserve(head.size() + lock_key.size() + kSideKeyTail.size());
+  name.append(head.data(), head.size());
   name += lock_key;
-  name.push_back('}');
+  name += kSideKeyTail;
   return name;
 }
 

@@ -7,11 +7,13 @@
 //                 to here the width is fixed, so that scripts compare and replace by position
 //     owner       as shown in listings, with '%', '|' and control bytes as %XX
 //     since       "@", when the lock was granted in us by the server's clock, ",", the lease it was granted with in
-//                 ms, 0 = none, "|"; records without it are read as well
+//                 ms, 0 = none, "|"; records without it are read as well. Of a lock that went from hand to hand within
+//                 its instance: when its holder got it; before the bar "," and how many stand in line for it there
 //     value       whatever the lock carries, to the end
 // A string that does not begin so was set by somebody else's client. Pure.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "base/hash.hpp"
@@ -51,10 +53,11 @@ class Keyspace {
     Turn = 't'        // whose it is to flush the dead
   };
   static std::string side_key(Side side, Bytes lock_key);
-  // Makes the name of one side that of another one of the same key: whoever names all of them needs one string.
-  static void turn_side_key(std::string &name, Side side) {
-    name[kReserved.size()] = static_cast<char>(side);
+  // What stands before the lock key in it, and behind; for who writes it where it belongs.
+  static constexpr std::array<char, 7> side_key_head(Side side) {
+    return {'l', 'l', '1', ':', static_cast<char>(side), ':', '{'};
   }
+  static constexpr Bytes kSideKeyTail = "}";
   // The lock key that a side key belongs to; false: it is no side key.
   static bool lock_key_of(Bytes side_key, Bytes &lock_key);
   static std::string channel_of(Bytes instance) { return "ll1:i:" + std::string(instance); }

@@ -21,6 +21,7 @@
 namespace liblock {
 
 struct AcquireParams;
+struct FrontLine;
 struct Lease;
 using LeaseRef = std::shared_ptr<Lease>;
 
@@ -58,7 +59,12 @@ struct Lease : public Timer {
   struct Key {
     std::string lock_key;
     uint32_t handles = 0;  // that hold it; 0: given back. Guarded by the mutex of Holds.
+    // Of the keeper's LeaseIndex.
+    Key *next_alike = nullptr;
+    Lease *lease = nullptr;
   };
+
+  static constexpr Nanos kShortest = 20 * kMillisecond;  // that a server is ever asked for
 
   explicit Lease(LeaseKeeper &keeper_of_it) : keeper(keeper_of_it) {}
   Lease(LeaseKeeper &keeper_of_it, const std::string &attempt_id, const std::vector<std::string> &lock_keys,
@@ -69,6 +75,7 @@ struct Lease : public Timer {
         ttl(terms.ttl),
         renews(terms.renews),
         has_metadata(terms.has_metadata) {
+    keys.reserve(lock_keys.size());
     for (const std::string &lock_key : lock_keys) keys.push_back({lock_key});
   }
 
@@ -94,6 +101,10 @@ struct Lease : public Timer {
   }
 
   bool wants_renewal() const { return renews || is_short; }
+  // What a renewal asks for now: not beyond the longest hold.
+  Nanos renewal_ttl(Nanos now) const {
+    return hold_until == kNever ? ttl : std::min(ttl, std::max(kShortest, hold_until - now));
+  }
 
   std::atomic<State> state{State::Held};
   std::atomic<Nanos> ends_at{kNever};
@@ -112,6 +123,8 @@ struct Lease : public Timer {
   std::vector<Handle> locks;  // that it belongs to
   int64_t keys_counted = 0;   // among those that the instance says it holds
   size_t place = SIZE_MAX;    // among those of the keeper
+  FrontLine *line = nullptr;  // in which it is passed on
+  bool is_plain = true;       // nothing of it was set or changed but by renewals
 
   // Of the keeper of one server alone.
   bool is_short = false;  // handed over with less than its time to live: set to that, once

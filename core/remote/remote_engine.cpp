@@ -69,11 +69,7 @@ void RemoteEngine::start(Ask &ask) {
 }
 
 void RemoteEngine::cancel_wait(PendingCall &call, Ask &ask) {
-  call.pin();
-  run_once(*instance_->runtime, [instance = instance_, &call, &ask] {
-    instance->asking.end(ask, Status::CANCELED);
-    call.unpin();
-  });
+  run_with(call, [instance = instance_, &ask] { instance->asking.end(ask, Status::CANCELED); });
 }
 
 void RemoteEngine::stats(liblock_stats &stats) {
@@ -85,6 +81,7 @@ void RemoteEngine::stats(liblock_stats &stats) {
   stats.expired = counts.expired.load();
   stats.taken_away = counts.taken_away.load();
   stats.handed_off = counts.handed_off.load();
+  stats.passed_on = counts.passed_on.load();
   stats.deadlocks = counts.deadlocks.load();
   stats.deadlock_searches = counts.deadlock_searches.load();
   stats.timeouts = counts.timeouts.load();

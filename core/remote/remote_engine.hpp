@@ -40,6 +40,21 @@ class RemoteEngine : public Engine {
   // owner_id: only compared.
   RemoteEngine(std::shared_ptr<RemoteInstance> instance, const void *owner_id);
 
+  // On the loop's thread, and the call stays until then. Throws std::bad_alloc.
+  template <typename Body>
+  void run_with(PendingCall &call, Body body) {
+    call.pin();
+    try {
+      run_once(*instance_->runtime, [body, &call] {
+        body();
+        call.unpin();
+      });
+    } catch (const std::bad_alloc &) {
+      call.unpin();
+      throw;
+    }
+  }
+
   const std::shared_ptr<RemoteInstance> instance_;
 
  private:
@@ -70,10 +85,8 @@ class EngineOf : public RemoteEngine {
     instance_->runtime->run_on_loop(*request);
   }
   void cancel(PendingCall &call) override {
-    call.pin();
-    run_once(*instance_->runtime, [this, &call] {
+    run_with(call, [this, &call] {
       instance_->waits().end(*static_cast<Pending *>(call.engine_part), Status::CANCELED);
-      call.unpin();
     });
   }
 

@@ -56,11 +56,10 @@ void RemoteInstance::release(Handle handle, AskDone done) {
   const Nanos now = clock.now();
   const bool lost = std::any_of(lock->parts.begin(), lock->parts.end(),
                                 [&](const HeldLock::Part &part) { return part.lease->is_over(now); });
-  const std::vector<HeldLock::Part> all = lock->parts;
   const std::shared_ptr<RemoteOwner> owner = lock->owner;
   const uint64_t token = lock->token;
   const Extensions unused = take_extensions(*lock, nullptr);
-  for (const HeldLock::Part &part : all) reentry.forget(*owner, handle, part);
+  for (const HeldLock::Part &part : lock->parts) reentry.forget(*owner, handle, part);
   std::vector<HeldLock::Part> free = holds.remove(handle);
   give_back(unused);
   asking.lock_is_gone(handle, lost ? Status::LOST : Status::NOT_HELD);
@@ -138,7 +137,7 @@ void RemoteInstance::end_all(bool leave) {
   asking.end_all(Status::CLOSED);
   waits().end_all(nullptr, Status::CLOSED);
   if (leave) return;
-  const std::vector<Handle> all = holds.all(nullptr);
+  const std::vector<Handle> all = holds.all();
   for (const Handle handle : all) {
     HeldLock *lock = holds.find(handle);
     lock->loss_told = true;

@@ -108,7 +108,7 @@ class RemoteInstance {
   // Any thread; counted on the loop's.
   struct Counts {
     std::atomic<uint64_t> acquired{0}, released{0}, contended{0}, expired{0}, taken_away{0}, timeouts{0},
-        canceled{0}, renewals{0}, waiters{0}, handed_off{0}, deadlocks{0}, deadlock_searches{0};
+        canceled{0}, renewals{0}, waiters{0}, handed_off{0}, passed_on{0}, deadlocks{0}, deadlock_searches{0};
     std::atomic<int64_t> keys_held{0};
   } counts;
 

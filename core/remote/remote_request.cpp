@@ -90,6 +90,14 @@ bool RemoteWaiting::reenter(RemoteRequest &request) {
   return true;
 }
 
+bool RemoteWaiting::still_reenters(const RemoteRequest &request) const {
+  const Nanos now = remote_.clock.now();
+  return std::all_of(request.reentered_.begin(), request.reentered_.end(), [&](const HeldLock::Part &part) {
+    const Reentry::Held *held = remote_.reentry.find(*request.owner_, part.lock_key());
+    return held != nullptr && held->part.lease == part.lease && part.is_held(now);
+  });
+}
+
 void RemoteWaiting::grant_handle(RemoteRequest &request, const LeaseRef &lease, Nanos sent_at) {
   auto lock = std::make_unique<HeldLock>();
   lock->owner = request.owner_;

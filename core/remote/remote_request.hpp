@@ -94,6 +94,9 @@ class RemoteWaiting {
 
   // An attempt, unless its owner holds all of it, or was closed.
   void ask(RemoteRequest &request);
+  // Its owner holds what he held when the attempt was sent: he may have lost it, given it back, or given it to somebody
+  // else with its lease.
+  bool still_reenters(const RemoteRequest &request) const;
   // Of a new lease, of what its owner holds already (nullptr), or of both.
   void grant_handle(RemoteRequest &request, const LeaseRef &lease, Nanos sent_at);
   // The first attempt has failed: bounds and the first retry interval. False: the request has ended.

@@ -27,7 +27,9 @@ int Lookup::begin(uv_loop_t *loop, std::string host, uint16_t port, Done done) {
     uv_close(reinterpret_cast<uv_handle_t *>(bell), [](uv_handle_t *handle) {
       auto *over = static_cast<Lookup *>(handle->data);
       LIBLOCK_ASSERT(over->is_over_.load(std::memory_order_acquire));
-      if (over->done_ != nullptr) over->done_(over->status_, std::move(over->addresses_));
+      or_end_without_memory([over] {
+        if (over->done_ != nullptr) over->done_(over->status_, std::move(over->addresses_));
+      });
       delete over;
     });
   };

@@ -10,7 +10,9 @@ std::shared_ptr<LoopRuntime> LoopRuntime::make(uv_loop_t *loop) {
   auto runtime = std::make_shared<LoopRuntime>();
   runtime->loop_ = loop;
   runtime->timers_.attach(
-      loop, [](uv_async_t *async) { static_cast<LoopRuntime *>(async->data)->run(); }, runtime.get());
+      loop, UvTimers::Loop::Callers, [](void *self) { static_cast<LoopRuntime *>(self)->run(); },
+      runtime.get());
+  runtime->timers_.runs_here();
   runtime->self_ = runtime;
   runtime->timers_.wake();  // sets the uv_timer for whatever is armed before the loop runs
   return runtime;
@@ -39,7 +41,9 @@ void LoopRuntime::run_on_loop(LoopTask &task) {
   task.run();
 }
 
-ByteStream *LoopRuntime::make_stream(ByteStream::Listener &listener) { return new UvStream(loop_, listener); }
+ByteStream *LoopRuntime::make_stream(ByteStream::Listener &listener) {
+  return new UvStream(loop_, UvStream::Thread::Callers, listener);
+}
 
 void LoopRuntime::run() {
   if (detached_) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A runtime on the caller's own uv_loop: no thread is started, timers and callbacks run on the loop's thread,
-// which is the one that made it. Its two handles keep the loop alive until close(); what was posted before
+// which is the one that made it. Its handles keep the loop alive until close(); what was posted before
 // still arrives; what comes later is run by whoever brings it.
 #pragma once
 
@@ -43,8 +43,8 @@ class LoopRuntime final : public Runtime {
   bool detached_ = false;  // loop thread only
   // Once the loop is left: whoever comes late finds everything closed, one after the other.
   std::recursive_mutex late_mutex_;
-  int handles_open_ = 2;               // loop thread only
-  std::shared_ptr<LoopRuntime> self_;  // keeps the uv handles' memory until both are closed
+  int handles_open_ = UvTimers::kHandles;  // loop thread only
+  std::shared_ptr<LoopRuntime> self_;      // keeps the uv handles' memory until all are closed
 };
 
 }  // namespace liblock

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/platform.hpp"
 
 namespace liblock {
@@ -21,9 +22,12 @@ void start_thread(const char *name, Body body) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    std::thread thread(std::move(body));
+    std::thread thread([act = std::move(body)] { or_end_without_memory(act); });
     name_thread(thread.native_handle(), name);
     thread.detach();
+  } catch (const std::system_error &lack) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw std::system_error(lack.code(), "no thread can be started");
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;

@@ -8,6 +8,7 @@
 
 #include <mutex>
 #include <system_error>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "base/platform.hpp"
@@ -19,7 +20,8 @@ namespace liblock {
 namespace {
 
 constinit std::mutex start_mutex;
-constinit std::atomic<ThreadRuntime *> the_runtime{nullptr};
+constinit ThreadRuntime *made = nullptr;                      // guarded by start_mutex
+constinit std::atomic<ThreadRuntime *> the_runtime{nullptr};  // the same, once both of its threads run
 
 }  // namespace
 
@@ -27,19 +29,19 @@ ThreadRuntime &ThreadRuntime::instance() {
   ThreadRuntime *runtime = the_runtime.load(std::memory_order_acquire);
   if (runtime != nullptr) return *runtime;
   const std::lock_guard lock(start_mutex);
-  runtime = the_runtime.load(std::memory_order_relaxed);
-  if (runtime == nullptr) {
-    runtime = new ThreadRuntime;
-    the_runtime.store(runtime, std::memory_order_release);
-  }
-  return *runtime;
+  if (the_runtime.load(std::memory_order_relaxed) != nullptr) return *made;  // somebody else was quicker
+  if (made == nullptr) made = new ThreadRuntime;
+  made->start();
+  the_runtime.store(made, std::memory_order_release);
+  return *made;
 }
 
 bool ThreadRuntime::started() { return the_runtime.load(std::memory_order_acquire) != nullptr; }
 
 void ThreadRuntime::forget_after_fork() {
   new (&start_mutex) std::mutex;  // whoever held it is not in this process
-  ThreadRuntime *runtime = the_runtime.exchange(nullptr);
+  the_runtime.store(nullptr);
+  const ThreadRuntime *runtime = std::exchange(made, nullptr);
   if (runtime == nullptr) return;
   // The loop's structures may have been in the middle of a change: only its descriptors are safe to touch. The ring
   // that libuv 1.45 and newer have beside them is nowhere to be read; it closes on exec.
@@ -51,16 +53,24 @@ void ThreadRuntime::forget_after_fork() {
 }
 
 ThreadRuntime::ThreadRuntime() {
-  if (uv_loop_init(&loop_) != 0) {
-    throw std::system_error(std::make_error_code(std::errc::too_many_files_open), "uv_loop_init");
+  loop_.backend_fd = -1;
+  if (const int status = uv_loop_init(&loop_); status != 0) {
+    if (loop_.backend_fd >= 0) close(loop_.backend_fd);  // which libuv leaves open there
+    throw std::system_error(-status, std::system_category(),
+                            "no descriptors for the thread that keeps locks alive");
   }
-  const auto woken = [](uv_async_t *async) {
-    auto *runtime = static_cast<ThreadRuntime *>(async->data);
+  const auto woken = [](void *self) {
+    auto *runtime = static_cast<ThreadRuntime *>(self);
     runtime->inbox_.run_all();
     runtime->timers_.run_due();
   };
-  timers_.attach(&loop_, woken, this);
-  start_thread("liblock-loop", [this] { run_loop(); });
+  timers_.attach(&loop_, UvTimers::Loop::Ours, woken, this);
+}
+
+// A thread that runs has the runtime for ever: where the other one cannot be had, what there is waits for the next try.
+void ThreadRuntime::start() {
+  if (!has_loop_) start_thread("liblock-loop", [this] { run_loop(); });
+  has_loop_ = true;
   start_thread("liblock-callback", [this] { run_callbacks(); });
 }
 
@@ -71,11 +81,12 @@ void ThreadRuntime::post(Notice *notice) {
 }
 
 ByteStream *ThreadRuntime::make_stream(ByteStream::Listener &listener) {
-  return new UvStream(&loop_, listener);
+  return new UvStream(&loop_, UvStream::Thread::Ours, listener);
 }
 
 void ThreadRuntime::run_loop() {
   const NoBlockingScope scope;
+  timers_.runs_here();
   timers_.run_due();
   uv_run(&loop_, UV_RUN_DEFAULT);
 }

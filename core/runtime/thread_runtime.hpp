@@ -30,10 +30,13 @@ class ThreadRuntime final : public Runtime {
 
  private:
   ThreadRuntime();
+  // What of it does not run yet. As instance() in what it throws, and may be called again then.
+  void start();
   void run_loop();
   void run_callbacks();
 
-  uv_loop_t loop_;  // loop thread only
+  bool has_loop_ = false;  // guarded by what guards start()
+  uv_loop_t loop_;         // loop thread only
   UvTimers timers_;
   Inbox inbox_;
   NoticeQueue notices_;

@@ -14,19 +14,25 @@ namespace liblock {
 
 class UvStream final : public ByteStream {
  public:
-  UvStream(uv_loop_t *loop, Listener &listener);
+  // Whose thread the loop runs on: a caller's is kept from SIGPIPE.
+  enum class Thread : uint8_t { Ours, Callers };
+  UvStream(uv_loop_t *loop, Thread whose, Listener &listener);
   void open(const StreamTarget &target) override;
   void request_fill() override;
   void close() override;
   int descriptor() const override;
 
  private:
-  ~UvStream() override = default;
+  ~UvStream() override;
   void look_up(const StreamTarget &target);
   void connect_next();
   void connected(int status);
+  void came(ssize_t count, const char *bytes);
   void flush();
+  int try_write();
   void write_rest(size_t from);
+  void hold_signal();
+  void let_signal_go(int status);
   void end(const std::string &what, int status);
   void close_socket();
   void closed_one();
@@ -35,6 +41,7 @@ class UvStream final : public ByteStream {
   static constexpr size_t kReadSize = 64 * 1024;
 
   uv_loop_t *const loop_;
+  const Thread whose_;
   Listener *listener_;  // nullptr once closed or ended
   union {
     uv_tcp_t tcp;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Our timer heap on a libuv loop: any thread arms and cancels under a mutex, the loop thread fires. One
-// uv_timer stands for the earliest deadline; one uv_async tells the loop that it moved (sends coalesce).
+// uv_timer stands for the earliest deadline; one uv_async tells the loop that it moved (sends coalesce). The loop's own
+// thread needs no system call for that: it starts a uv_idle, which runs in the next turn.
 // Owner of the uv handles: the loop thread. Guarded by mutex_: the heap and the deadline that the loop sleeps
 // for.
 #pragma once
 
+#include <pthread.h>
 #include <uv.h>
 
 #include <mutex>
@@ -15,9 +17,17 @@ namespace liblock {
 
 class UvTimers {
  public:
-  // On the loop's thread. Throws std::system_error when libuv cannot make its handles.
-  void attach(uv_loop_t *loop, uv_async_cb on_wake, void *data);
-  // On the loop's thread; closed() is told once both handles are closed. No arming afterwards.
+  // A caller's loop may be run a turn at a time: uv_run(UV_RUN_ONCE) is to return after a turn in which we did
+  // something, as it does after any event.
+  enum class Loop : uint8_t { Ours, Callers };
+  static constexpr int kHandles = 3;
+
+  // Before the loop runs. Throws std::system_error when libuv cannot make its handles.
+  void attach(uv_loop_t *loop, Loop whose, void (*on_wake)(void *data), void *data);
+  // The calling thread is the loop's from now on.
+  void runs_here();
+  // On the loop's thread; closed() is told of each of kHandles handles, whose data is that of attach(). No arming
+  // afterwards.
   void detach(uv_close_cb on_closed);
 
   const Clock &clock() const { return clock_; }
@@ -31,15 +41,24 @@ class UvTimers {
  private:
   static void timer_fired(uv_timer_t *timer);
   void set_uv_timer();
+  void ring();
+  void rung_here();
 
   Clock clock_;
-  uv_async_t async_;  // loop thread only, but for uv_async_send
-  uv_timer_t timer_;  // loop thread only
+  void (*on_wake_)(void *) = nullptr;
+  void *data_ = nullptr;
+  Loop whose_ = Loop::Ours;
+  uv_async_t async_;         // loop thread only, but for uv_async_send
+  uv_timer_t timer_;         // loop thread only
+  uv_idle_t next_turn_;      // loop thread only
+  bool wants_turn_ = false;  // loop thread only: on_wake is to run in the next turn
   std::mutex mutex_;
   TimerHeap heap_;  // guarded by mutex_
   Nanos sleeping_until_ =
       0;                   // guarded by mutex_; what the uv_timer is set for; 0: on_wake is under way anyway
   bool attached_ = false;  // guarded by mutex_
+  bool has_thread_ = false;  // guarded by mutex_
+  pthread_t thread_{};       // guarded by mutex_; of the loop
 };
 
 }  // namespace liblock

@@ -21,10 +21,12 @@ LIBLOCK_API int liblock_a(int x,
 LIBLOCK_API const char *liblock_b(void);
 #endif
 """
-SOURCE = """int liblock_a(int x) { return x; }
+SOURCE = """#include <string.h>
+int liblock_a(int x) { char text[16]; memset(text, x, (size_t)x); return strlen(text) == 3; }
 const char *liblock_b(void) { return ""; }
 """
-LINK = ["-Wl,-z,nodelete", "-Wl,-z,now", "-Wl,-soname,liblock.so.7"]
+HARD = ["-O2", "-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro"]
+LINK = ["-Wl,-z,nodelete", "-Wl,-z,now", "-Wl,-soname,liblock.so.7", *HARD]
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
@@ -66,12 +68,15 @@ def check_object(tap, directory):
     script = "check_object.py"
     bad = [
         ("an_object_that_can_be_unloaded_is_found", LINK[1:], "never_unloaded"),
-        ("an_object_that_binds_late_is_found", [LINK[0], LINK[2], "-Wl,-z,lazy"], "binds_its_symbols"),
-        ("a_wrong_soname_is_found", [*LINK[:2], "-Wl,-soname,liblock.so"], "soname"),
-        ("a_missing_soname_is_found", LINK[:2], "soname"),
+        ("an_object_that_binds_late_is_found", [LINK[0], *LINK[2:], "-Wl,-z,lazy"], "binds_its_symbols"),
+        ("a_wrong_soname_is_found", [*LINK, "-Wl,-soname,liblock.so"], "soname"),
+        ("a_missing_soname_is_found", [*LINK[:2], *HARD], "soname"),
         ("a_needed_stranger_is_found", [*LINK, "-Wl,--no-as-needed", "{stranger}"], "are_needed"),
         ("a_search_path_is_found", [*LINK, "-Wl,-rpath,/opt"], "search_path"),
-        ("an_executable_stack_is_found", [*LINK, "-Wl,-z,execstack"], "stack"),
+        ("an_executable_stack_is_found", [*LINK, "-Wl,-z,execstack"], "stack_is_not_executable"),
+        ("relocations_that_stay_writable_are_found", [*LINK, "-Wl,-z,norelro"], "cannot_be_written_to"),
+        ("an_unguarded_stack_is_found", [*LINK, "-fno-stack-protector"], "stack_is_guarded"),
+        ("unchecked_copies_are_found", [*LINK, "-U_FORTIFY_SOURCE"], "copies_are_checked"),
     ]
     good = link(directory, "object.so", SOURCE, LINK)
     expect_clean(tap, "a_well_linked_object_passes", script, [good, 7])

@@ -15,7 +15,9 @@ def base():
     shown = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs/pictures").glob("*.svg")}
     tree = {f"docs/pictures/{name}": text for name, text in shown.items()}
     tree["docs/README.md"] = "".join(f"![a picture](pictures/{name})\n" for name in shown)
-    for name in ("bench/README.md", "bench/results/reference.json"):
+    kept = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "bench/results").glob("reference*.json"))
+    kept.append("tests/reliability/results.json")
+    for name in ("bench/README.md", *kept):
         text = (ROOT / name).read_text(encoding="utf-8")
         tree[name] = text.replace("pictures/", "") if name.endswith(".md") else text
     tree["core/local/table.cpp"] = "int table;\n"

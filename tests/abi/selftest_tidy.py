@@ -21,7 +21,9 @@ def main():
         "tests/api/rows.h": HEAD + 'ROW(a, call("x"))\n' * 75 + "ROW(b, call((type){1}))\n",
         "tests/unit/t.cpp": HEAD + "// sleep_for (as a word in a comment)\n" + BODY,
         "tools/a.py": '#!/usr/bin/env python3\n# SPDX-License-Identifier: MIT\n"""Purpose."""\n',
-        "core/meson.build": "# SPDX-License-Identifier: MIT\n# Says what is built.\n",
+        "core/meson.build": "# SPDX-License-Identifier: MIT\n# Says what is built.\n" +
+                            "lock_core_mutants = static_library('m',\n  files('base/m.cpp'),\n)\n",
+        "core/base/m.cpp": HEAD + "bool m() { return LIBLOCK_MUTANT(m); }\n",
         "core/base/lookalike.cpp": HEAD + 'int g() { return snprintf_like("sprintf(") + my_rand(1) + o.rand(); }\n',
     }
     file = "core/base/b.cpp"
@@ -38,6 +40,8 @@ def main():
         ("a_loose_end_is_found", {file: HEAD + "// TO" + "DO: later\n"}, "loose_end"),
         ("a_banned_call_is_found", {file: HEAD + "int g(char *s) { return std::sprintf (s, s); }\n"}, "banned"),
         ("a_sleeping_unit_test_is_found", {"tests/unit/b.cpp": HEAD + "int g() { return usleep(1); }\n"}, "sleep"),
+        ("a_fault_on_purpose_that_is_not_built_is_found", {file: HEAD + "int g() { return LIBLOCK_MUTANT(g); }\n"},
+         "faults_on_purpose"),
         ("a_path_of_a_machine_is_found", {file: HEAD + 'const char *p = "/' + 'home/me/x";\n'}, "path"),
         ("a_trailing_blank_is_found", {file: HEAD + "int a; \n"}, "clean"),
         ("a_tab_is_found", {file: HEAD + "\tint a;\n"}, "clean"),

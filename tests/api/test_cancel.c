@@ -21,6 +21,19 @@ static void a_request_that_has_ended_cannot_be_cancelled(void **state) {
   recorder_free(r);
 }
 
+static void the_id_of_a_request_that_has_ended_does_not_end_the_next_one(void **state) {
+  recorder *r = recorder_new(*state, false);
+  const liblock_request ended = request_key(*state, r, 0, "k", NULL);
+  assert_true(recorder_await(r, 1));
+  const liblock_request next = request_key(*state, r, 1, "k", NULL);
+  assert_true(next != ended);
+  assert_status(LIBLOCK_INVALID_HANDLE, liblock_cancel(*state, ended));
+  assert_int_equal(stats_of(*state).waiters, 1);
+  assert_ok(liblock_cancel(*state, next));
+  assert_true(recorder_await(r, 2));
+  recorder_free(r);
+}
+
 static void a_queued_request_ends_as_canceled_and_holds_nothing(void **state) {
   recorder *r = recorder_new(*state, false);
   const liblock_lock held = take(*state, "k");
@@ -175,6 +188,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_request_that_never_was_cannot_be_cancelled),
       fresh(a_request_that_has_ended_cannot_be_cancelled),
+      fresh(the_id_of_a_request_that_has_ended_does_not_end_the_next_one),
       fresh(a_queued_request_ends_as_canceled_and_holds_nothing),
       fresh(a_cancelled_request_gives_its_place_to_the_ones_behind),
       fresh(a_cancelled_lock_on_many_keys_gives_back_what_it_kept),

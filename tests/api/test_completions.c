@@ -273,6 +273,20 @@ static void locks_granted_to_a_queue_unread_are_released_with_it(void **state) {
   assert_ok(probe(*state, "k"));
 }
 
+static bool is_free(void *context) { return probe(context, "k") == LIBLOCK_OK; }
+
+/* Each lock that is given back ends the request behind it: not within one another, or no stack is long enough. */
+static void locks_that_come_to_a_freed_queue_go_through_all_who_wait(void **state) {
+  enum { REQUESTS = 100000 };
+  liblock_completions *queue = open_queue(*state, REQUESTS);
+  const liblock_lock first = take(*state, "k");
+  for (int i = 0; i < REQUESTS; i++) request_to(*state, queue, "k", NULL, acquire_options());
+  liblock_completions_free(queue);
+  assert_ok(liblock_release(*state, first, NULL));
+  assert_soon(is_free, *state);
+  assert_int_equal(REQUESTS, stats_of(*state).handed_off);
+}
+
 static void an_end_names_the_server_and_what_is_wrong_as_a_result_does(void **state) {
   (void)state;
   liblock_context *context = NULL;
@@ -310,6 +324,7 @@ int main(void) {
       fresh(closing_wakes_those_who_wait),
       fresh(a_closed_queue_takes_no_request_but_lets_what_is_pending_be_read),
       fresh(locks_granted_to_a_queue_unread_are_released_with_it),
+      fresh(locks_that_come_to_a_freed_queue_go_through_all_who_wait),
   };
   return cmocka_run_group_tests_name("completion queue", tests, NULL, NULL);
 }

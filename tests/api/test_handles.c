@@ -102,8 +102,14 @@ static void a_handle_of_a_context_on_the_same_table_is_refused_too(void **state)
   liblock_context *one = open_local("local:handles", NULL);
   liblock_context *two = open_local("local:handles", NULL);
   const liblock_lock lock = take(one, "k");
+  int64_t remaining = 0;
   assert_true(refused(liblock_release(two, lock, NULL)));
+  assert_status(LIBLOCK_INVALID_HANDLE, liblock_is_held(two, lock));
+  assert_status(LIBLOCK_INVALID_HANDLE, liblock_remaining_ms(two, lock, &remaining));
+  assert_status(LIBLOCK_INVALID_HANDLE, liblock_extend(two, lock, 1000, LIBLOCK_EXTEND_SET, NULL));
   assert_ok(liblock_is_held(one, lock));
+  assert_ok(liblock_remaining_ms(one, lock, &remaining));
+  assert_int_equal(remaining, -1);
   end_context(one);
   end_context(two);
 }

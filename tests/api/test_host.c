@@ -106,6 +106,45 @@ static void starting_our_threads_leaves_the_callers_signal_mask_alone(void **sta
   recorder_free(r);
 }
 
+enum { BEGINNERS = 8 };
+
+static pthread_barrier_t begin;
+
+static void hear_nothing(const liblock_completion *completion, void *user_data) {
+  (void)completion, (void)user_data;
+}
+
+static void *begin_to_use(void *context) {
+  liblock_request request;
+  pthread_barrier_wait(&begin);
+  const liblock_status status = liblock_acquire_async(context, KEY("k"), NULL, hear_nothing, NULL, &request);
+  return status == LIBLOCK_OK ? context : NULL;
+}
+
+/* In a process of its own, where nothing of the library runs yet. 0: its threads are two. */
+static int begins_once(void *unused) {
+  (void)unused;
+  pthread_t threads[BEGINNERS];
+  liblock_context *context = NULL;
+  let_the_first_thread_come_and_go();
+  if (liblock_open("local:", NULL, &context, NULL) != LIBLOCK_OK) return 2;
+  const size_t before = list_threads().count;
+  pthread_barrier_init(&begin, NULL, BEGINNERS);
+  for (int i = 0; i < BEGINNERS; i++)
+    if (pthread_create(&threads[i], NULL, begin_to_use, context) != 0) return 3;
+  for (int i = 0; i < BEGINNERS; i++) {
+    void *used;
+    if (pthread_join(threads[i], &used) != 0 || used == NULL) return 4;
+  }
+  const size_t ours[] = {before + 2, SIZE_MAX};
+  return wait_until(counts_are_back, (void *)ours, GENEROUS_MS) && list_threads().count == before + 2 ? 0 : 5;
+}
+
+static void many_who_begin_at_once_start_each_thread_once(void **state) {
+  (void)state;
+  for (int i = 0; i < 20; i++) assert_int_equal(run_in_child(begins_once, NULL), 0);
+}
+
 static void every_descriptor_of_ours_is_close_on_exec(void **state) {
   (void)state;
   const id_list before = list_descriptors();
@@ -167,6 +206,7 @@ int main(void) {
       cmocka_unit_test(no_thread_and_no_descriptor_until_something_needs_one),
       cmocka_unit_test(our_threads_block_every_signal),
       cmocka_unit_test(starting_our_threads_leaves_the_callers_signal_mask_alone),
+      cmocka_unit_test(many_who_begin_at_once_start_each_thread_once),
       cmocka_unit_test(every_descriptor_of_ours_is_close_on_exec),
       cmocka_unit_test(contexts_that_come_and_go_leave_no_thread_and_no_descriptor),
       cmocka_unit_test(no_signal_handler_is_changed),

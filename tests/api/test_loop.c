@@ -74,6 +74,21 @@ static void a_callback_never_runs_inside_the_call_that_made_its_request(void **s
   assert_true(turn_until(l, 1));
 }
 
+static void a_turn_that_ran_a_callback_returns_and_does_not_wait_for_more(void **state) {
+  struct looped *l = *state;
+  while (uv_run(&l->loop, UV_RUN_NOWAIT) != 0 && uv_backend_timeout(&l->loop) == 0) {}
+  const liblock_acquire_options late = waits(10 * GENEROUS_MS);
+  request_key(l->context, l->ends, 0, "k", NULL);
+  request_key(l->context, l->ends, 1, "k", &late); /* its deadline is what a turn too many would sleep for */
+  const int64_t began = now_ms();
+  while (recorder_count(l->ends) < 1) uv_run(&l->loop, UV_RUN_ONCE);
+  assert_true(now_ms() - began < GENEROUS_MS);
+  assert_ok(liblock_release(l->context, recorder_at(l->ends, 0).completion.lock, NULL));
+  while (recorder_count(l->ends) < 2) uv_run(&l->loop, UV_RUN_ONCE);
+  assert_true(now_ms() - began < GENEROUS_MS);
+  assert_ok(recorder_at(l->ends, 1).completion.status);
+}
+
 static void no_thread_is_started_for_a_callers_loop(void **state) {
   struct looped *l = *state;
   const size_t before = list_threads().count;
@@ -192,6 +207,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       looped(callbacks_run_on_the_thread_of_the_loop),
       looped(a_callback_never_runs_inside_the_call_that_made_its_request),
+      looped(a_turn_that_ran_a_callback_returns_and_does_not_wait_for_more),
       looped(no_thread_is_started_for_a_callers_loop),
       looped(events_are_told_on_the_thread_of_the_loop_and_not_inside_the_call),
       looped(deadlines_run_on_the_callers_loop),

@@ -51,6 +51,21 @@ static void a_released_lock_is_renewed_no_more(void **state) {
   assert_ok(probe(*state, "k"));
 }
 
+static void no_renewal_reaches_beyond_max_hold(void **state) {
+  liblock_acquire_options options = with_ttl(1500);
+  options.renew = 1;
+  options.max_hold_ms = 1800;
+  const liblock_lock lock = take_with(*state, "k", &options);
+  const int64_t begin = now_ms();
+  struct renewing r = {*state, 1};
+  assert_soon(has_renewed, &r);
+  int64_t remaining = 0;
+  const int64_t seen = now_ms();
+  assert_ok(liblock_remaining_ms(*state, lock, &remaining));
+  assert_true(seen - begin + remaining <= 1800 + 2);
+  assert_ok(liblock_release(*state, lock, NULL));
+}
+
 static void max_hold_ends_a_lease_that_is_renewed(void **state) {
   liblock_acquire_options options = with_ttl(1000);
   options.renew = 1;
@@ -85,20 +100,20 @@ static void on_lost_comes_once_when_the_lease_ends(void **state) {
 }
 
 static void a_renewed_lease_outlives_an_extension_that_adds_and_one_that_shortens(void **state) {
-  liblock_acquire_options options = with_ttl(600);
+  liblock_acquire_options options = with_ttl(1500);
   options.renew = 1;
   const liblock_lock added = take_with(*state, "a", &options);
   const liblock_lock cut = take_with(*state, "b", &options);
   liblock_lock global = 0;
   assert_ok(liblock_extend(*state, added, 200, LIBLOCK_EXTEND_ADD, NULL));
-  assert_ok(liblock_extend(*state, cut, 300, LIBLOCK_EXTEND_SET, NULL));
-  let_pass_ms(1200);
+  assert_ok(liblock_extend(*state, cut, 900, LIBLOCK_EXTEND_SET, NULL));
+  let_pass_ms(1500);
   assert_ok(liblock_release(*state, added, NULL));
   assert_ok(liblock_release(*state, cut, NULL));
   assert_ok(liblock_acquire_global(*state, &options, &global, NULL));
   assert_ok(liblock_extend(*state, global, 200, LIBLOCK_EXTEND_ADD, NULL));
-  assert_ok(liblock_extend(*state, global, 300, LIBLOCK_EXTEND_SET, NULL));
-  let_pass_ms(600);
+  assert_ok(liblock_extend(*state, global, 900, LIBLOCK_EXTEND_SET, NULL));
+  let_pass_ms(1200);
   assert_ok(liblock_release(*state, global, NULL));
 }
 
@@ -222,6 +237,7 @@ int main(void) {
       fresh(renew_without_a_ttl_is_invalid),
       fresh(a_renewed_lease_outlives_its_ttl_many_times),
       fresh(a_released_lock_is_renewed_no_more),
+      fresh(no_renewal_reaches_beyond_max_hold),
       fresh(max_hold_ends_a_lease_that_is_renewed),
       fresh(on_lost_comes_once_when_the_lease_ends),
       fresh(a_renewed_lease_outlives_an_extension_that_adds_and_one_that_shortens),

@@ -9,7 +9,7 @@
 #include "recorder.h"
 #include "worker.h"
 
-enum { CROWD = 64, ROUNDS = 1000 };
+enum { CROWD = 64, ROUNDS = 1000, IMPATIENT_TURNS = 800 };
 
 /* Queues `count` requests made by `options_of`, lets them run, and leaves their tags in the order of their
  * grants. */
@@ -218,6 +218,34 @@ static void a_waiter_older_than_its_queue_ttl_goes_to_the_end(void **state) {
   recorder_free(r);
 }
 
+/* A key that is left free is for whoever takes it, and one of those who wait in any order is called; just then his
+ * time is over. */
+static void who_is_called_for_a_free_key_and_gives_up_leaves_it_to_the_next(void **state) {
+  liblock_acquire_options impatient = fifo(0), patient = fifo(0);
+  impatient.order = patient.order = LIBLOCK_ORDER_ANY;
+  impatient.wait_ms = 1;
+  patient.wait_ms = GENEROUS_MS;
+  int gave_up = 0;
+  for (int turn = 0; turn < IMPATIENT_TURNS; turn++) {
+    const liblock_lock held = take(*state, "k");
+    worker *first = worker_acquires(*state, "k", &impatient);
+    while (stats_of(*state).waiters == 0 && !worker_is_done(first)) continue;
+    const int64_t release_at =
+        now_ns() + 700000 + turn % 300 * INT64_C(1000); /* about when its time is over */
+    worker *second = worker_acquires(*state, "k", &patient);
+    while (now_ns() < release_at) continue;
+    assert_ok(liblock_release(*state, held, NULL));
+    liblock_lock lock = 0;
+    const liblock_status status = worker_join(first, &lock, NULL);
+    if (status == LIBLOCK_OK) assert_ok(liblock_release(*state, lock, NULL));
+    if (status != LIBLOCK_OK) assert_status(LIBLOCK_TIMEOUT, status);
+    gave_up += status == LIBLOCK_TIMEOUT;
+    assert_ok(worker_join(second, &lock, NULL));
+    assert_ok(liblock_release(*state, lock, NULL));
+  }
+  print_message("# of %d turns %d gave up\n", IMPATIENT_TURNS, gave_up);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(sixty_four_waiters_are_served_in_the_order_of_their_coming_a_thousand_times),
@@ -229,6 +257,7 @@ int main(void) {
       fresh(any_order_serves_everyone_in_the_end),
       fresh(waiting_long_enough_outweighs_a_higher_priority),
       fresh(a_waiter_older_than_its_queue_ttl_goes_to_the_end),
+      fresh(who_is_called_for_a_free_key_and_gives_up_leaves_it_to_the_next),
   };
   return cmocka_run_group_tests_name("order", tests, NULL, NULL);
 }

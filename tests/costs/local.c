@@ -7,7 +7,7 @@
 
 #include "costs.h"
 
-enum { KEYS_PER_LOCK = 3, LONG_KEY_SIZE = 64 };
+enum { KEYS_PER_LOCK = 3, LONG_KEY_SIZE = 64, FEW_OWNERS = 300 };
 
 static void pair(struct costs *costs, const void *key, size_t size, const liblock_acquire_options *options) {
   liblock_lock lock;
@@ -116,6 +116,29 @@ static void inspect(struct costs *costs, unsigned long nth) {
   liblock_info_free(info);
 }
 
+static liblock_owner *others[10 * FEW_OWNERS];
+
+static void open_beside(struct costs *costs, int count) {
+  costs_open(costs);
+  for (int i = 0; i < count; ++i)
+    COSTS_MUST(liblock_owner_open(costs->context, "other", 5, &others[i], NULL));
+}
+
+static void open_beside_few(struct costs *costs) { open_beside(costs, FEW_OWNERS); }
+static void open_beside_many(struct costs *costs) { open_beside(costs, 10 * FEW_OWNERS); }
+
+static void open_and_close_owner(struct costs *costs, unsigned long nth) {
+  liblock_owner *owner;
+  (void)nth;
+  COSTS_MUST(liblock_owner_open(costs->context, "one", 3, &owner, NULL));
+  liblock_owner_free(owner);
+}
+
+static void close_beside(struct costs *costs) {
+  for (int i = 0; i < 10 * FEW_OWNERS; ++i) liblock_owner_free(others[i]);
+  costs_close(costs);
+}
+
 /* What is known of what it costs without any instrument: one allocation and one system call. */
 static void known(struct costs *costs, unsigned long nth) {
   (void)costs;
@@ -139,6 +162,8 @@ const struct costs_path costs_local_paths[] = {
     {"is_held", open_held, ask_held, costs_close, 1},
     {"remaining_ms", open_held, ask_remaining, costs_close, 1},
     {"inspect", open_held, inspect, costs_close, 1},
+    {"open an owner beside 300", open_beside_few, open_and_close_owner, close_beside, 1},
+    {"open an owner beside 3,000", open_beside_many, open_and_close_owner, close_beside, 1},
     {"known", costs_open, known, costs_close, 1},
     {NULL, NULL, NULL, NULL, 0},
 };

@@ -21,6 +21,7 @@ class Path(NamedTuple):
     rounds: int
     kinds: tuple
     is_paced: bool = False  # by the clock: more or fewer go out together
+    tenth: str = ""  # the same path with a tenth of whatever there is many of: what one costs may not grow
 
 
 def local(name, walk, rounds=2000):
@@ -44,11 +45,17 @@ PATHS = [
     local("is_held", "is_held"),
     local("remaining_ms", "remaining_ms"),
     local("inspect", "inspect"),
+    local("open and close an owner, beside 300", "open an owner beside 300"),
+    local("open and close an owner, beside 3,000", "open an owner beside 3,000")._replace(
+        tenth="local: open and close an owner, beside 300"),
     Path("redis", "redis: acquire, release", "acquire on servers", 300, REMOTE),
     Path("redis", "redis: acquire, release, both waited for", "acquire", 300, WAITING),
     Path("redis", "redis: 64 at once acquire, release", "64 acquires at once", 20, OF_MANY),
     Path("redis", "redis: renew a lease, one of 1,000", "renew 1,000 leases", 1,
          ("instructions", "allocations", "commands"), is_paced=True),
+    Path("redis", "redis: an owner's lock, beside 300", "life of an owner beside 300 locks", 100, ("instructions",)),
+    Path("redis", "redis: an owner's lock, beside 3,000", "life of an owner beside 3,000 locks", 100, ("instructions",),
+         tenth="redis: an owner's lock, beside 300"),
     Path("redis", "redis: hand over to another client", "hand over to another client", 200, REMOTE),
     Path("quorum", "quorum of 3: acquire, release", "acquire on servers", 200, OF_MANY),
     Path("quorum", "quorum of 3: 64 at once acquire, release", "64 acquires at once", 10, OF_MANY),

@@ -9,7 +9,7 @@
 
 #include "costs.h"
 
-enum { DEPTH = COSTS_KEYS, LEASES = 1000, LEASE_MS = 9000, PATIENCE = 1000 };
+enum { DEPTH = COSTS_KEYS, LEASES = 1000, LEASE_MS = 9000, PATIENCE = 1000, FEW = 300, MANY = 10 * FEW };
 
 static uv_loop_t loop;
 static unsigned long ended;
@@ -128,6 +128,52 @@ static void renew(struct costs *costs, unsigned long nth) {
   before += LEASES;
 }
 
+/* Everything that was sent has been answered: what is asked for last is. */
+static void await_answers(struct costs *costs) {
+  COSTS_MUST(liblock_ping_async(costs->context, NULL, on_end, NULL, NULL));
+  turn_until_ended(1, "liblock_ping_async");
+}
+
+/* One lock of an owner's, from the opening of him to his closing, beside many of others whose losses are waited for. */
+static void on_loss(const liblock_completion *completion, void *user_data) {
+  (void)completion;
+  (void)user_data;
+}
+
+static void on_inspected(const liblock_completion *completion, void *user_data) {
+  liblock_info_free(completion->info);
+  on_end(completion, user_data);
+}
+
+static void open_beside(struct costs *costs, uint32_t count) {
+  static liblock_lock locks[MANY];
+  open_on_loop(costs);
+  costs->options.ttl_ms = 3600000;
+  for (uint32_t i = 0; i < count; ++i)
+    submit(costs->context, &(liblock_bytes){&i, sizeof i}, &costs->options, &locks[i]);
+  turn_until_ended(count, "liblock_acquire_async");
+  for (uint32_t i = 0; i < count; ++i) {
+    liblock_request request;
+    COSTS_MUST(liblock_wait_lost_async(costs->context, locks[i], -1, NULL, on_loss, NULL, &request));
+  }
+}
+
+static void open_beside_few(struct costs *costs) { open_beside(costs, FEW); }
+static void open_beside_many(struct costs *costs) { open_beside(costs, MANY); }
+
+static void life_of_an_owner(struct costs *costs, unsigned long nth) {
+  const liblock_bytes *key = costs_key(costs, nth);
+  liblock_lock lock;
+  COSTS_MUST(liblock_owner_open(costs->context, "one", 3, &costs->options.owner, NULL));
+  submit(costs->context, key, &costs->options, &lock);
+  turn_until_ended(1, "liblock_acquire_async");
+  COSTS_MUST(liblock_inspect_async(costs->context, key->data, key->size, NULL, on_inspected, NULL, NULL));
+  turn_until_ended(1, "liblock_inspect_async");
+  liblock_owner_free(costs->options.owner);
+  costs->options.owner = NULL;
+  await_answers(costs);
+}
+
 static void on_queued(int64_t position, int64_t length, void *user_data) {
   (void)position;
   (void)length;
@@ -159,6 +205,8 @@ const struct costs_path costs_remote_paths[] = {
     {"acquire on servers", open_on_loop, one_pair, close_on_loop, 1},
     {"64 acquires at once", open_on_loop, many_pairs, close_on_loop, DEPTH},
     {"renew 1,000 leases", open_leased, renew, close_on_loop, LEASES},
+    {"life of an owner beside 300 locks", open_beside_few, life_of_an_owner, close_on_loop, 1},
+    {"life of an owner beside 3,000 locks", open_beside_many, life_of_an_owner, close_on_loop, 1},
     {"hand over to another client", open_two, hand_over, close_on_loop, 1},
     {NULL, NULL, NULL, NULL, 0},
 };

@@ -86,6 +86,17 @@ def check_trace(tap):
     tap.rule("a_write_behind_an_answer_is_a_round_trip_and_no_other_is", [] if found == (8, 3, 2) else [str(found)])
 
 
+def check_growth(tap):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        for now in (1400.0, 1410.0):
+            run.judge_growth(Tap(), REMOTE, dict(FIGURES, instructions=now), FIGURES)
+    broken = [line.startswith("not ok") for line in said.getvalue().splitlines() if "ok 1" in line]
+    tap.rule("what_grows_faster_than_n_log_n_is_a_failure", [] if broken == [False, True] else [said.getvalue()])
+    known = {path.name for path in PATHS}
+    tap.rule("a_path_that_may_not_grow_is_compared_with_one_that_is_there",
+             [path.tenth for path in PATHS if path.tenth and path.tenth not in known])
+
+
 def check_instruments(tap, arguments):
     found, _ = per_operation(arguments[0], KNOWN.walk, KNOWN.rounds)
     is_seen = found["allocations"] == 1 and found["system_calls"] == 1 and 10 < found["instructions"] < 10000
@@ -121,6 +132,7 @@ def check_table(tap):
 def main():
     tap = Tap()
     check_arithmetic(tap)
+    check_growth(tap)
     check_trace(tap)
     check_table(tap)
     check_instruments(tap, sys.argv[1:])

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/assert.hpp"
+#include "quorum/node_record.hpp"
 #include "redis/reply.hpp"
 
 using namespace liblock;
@@ -26,6 +27,17 @@ void add(const Reply &reply, size_t depth, Sum &sum) {
   LIBLOCK_ASSERT(reply.at(reply.elements.size()).is(Reply::Kind::Nil));
 }
 
+// As part of a script's answer about a key: whatever stands there, numbers stay within what they may be.
+void use(const Reply &reply) {
+  LIBLOCK_ASSERT(reply.count() <= Reply::kCountMost);
+  const int64_t now_us = reply.at(0).is_time() ? reply.at(0).integer : 1'700'000'000'000'000;
+  const quorum::KeySeen seen = quorum::read_key_seen(reply, now_us);
+  LIBLOCK_ASSERT(seen.waiting <= Reply::kCountMost && seen.record.since_us >= 0 && seen.record.standing >= 0);
+  for (const auto &[id, waiter] : seen.waiters)
+    LIBLOCK_ASSERT(waiter.since_us >= 0 && waiter.waited_ms >= 0 && waiter.waited_ms <= now_us / 1'000);
+  for (const Reply &element : reply.elements) use(element);
+}
+
 // All that can be read of bytes that come in pieces of `piece`; stops at what is refused.
 std::string read(Bytes bytes, const ReplyLimits &limits, size_t piece) {
   ReplyReader reader;
@@ -38,6 +50,7 @@ std::string read(Bytes bytes, const ReplyLimits &limits, size_t piece) {
     while (const Reply *reply = reader.next()) {
       Sum sum;
       add(*reply, 0, sum);
+      use(*reply);
       LIBLOCK_ASSERT(sum.elements <= limits.elements && sum.text <= limits.reply_bytes &&
                      sum.depth <= limits.depth);
       shape += sum.shape + "\n";

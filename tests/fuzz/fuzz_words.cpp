@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include "base/assert.hpp"
+#include "quorum/configuration.hpp"
+#include "quorum/node_record.hpp"
 #include "redis/address.hpp"
 #include "redis/queue_entry.hpp"
 #include "redis/server_error.hpp"
@@ -41,6 +43,20 @@ void read_record(Bytes text) {
   LIBLOCK_ASSERT(record.since_us >= 0 && record.ttl_ms >= -1);
 }
 
+// What it takes it writes so that it is taken again, and is the same.
+void read_node(Bytes text) {
+  quorum::NodeRecord record, again;
+  if (quorum::parse_node_record(text, record)) {
+    LIBLOCK_ASSERT(record.since_us >= 0 && record.lease_ms >= 0 && record.standing >= 0);
+    LIBLOCK_ASSERT(quorum::parse_node_record(quorum::text_of(record), again) && again.token == record.token);
+  }
+  quorum::Configuration configuration, same;
+  if (quorum::Configuration::parse(text, configuration))
+    LIBLOCK_ASSERT(quorum::Configuration::parse(configuration.to_text(), same) && same == configuration);
+  quorum::Configuration::Identity identity;
+  static_cast<void>(quorum::Configuration::parse_who(text, identity));
+}
+
 void read_queue(Bytes text) {
   WaiterInfo waiter;
   if (parse_queue_entry(text, 1'700'000'000'000'000, waiter))
@@ -65,6 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const Bytes text(reinterpret_cast<const char *>(data), size);
   read_url(text);
   read_record(text);
+  read_node(text);
   read_queue(text);
   show(text);
   return 0;

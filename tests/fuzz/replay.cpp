@@ -14,7 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int main(int count, char **words) {
   if (count != 2) return std::fprintf(stderr, "usage: %s FOLDER\n", words[0]), 2;
   std::vector<std::filesystem::path> files;
-  for (const auto &entry : std::filesystem::directory_iterator(words[1])) files.push_back(entry.path());
+  std::error_code why;
+  for (const auto &entry : std::filesystem::directory_iterator(words[1], why)) files.push_back(entry.path());
+  if (why) return std::fprintf(stderr, "%s cannot be read: %s\n", words[1], why.message().c_str()), 2;
   std::sort(files.begin(), files.end());
   int number = 0;
   for (const auto &file : files) {

@@ -18,7 +18,8 @@ class Fault:
 
 class Bender(Strains):
     """dice decides what is done to whom and for how long; a server or client has one fault at a time. foreign: a server
-    of another quorum; lease: in seconds, the longest; only: the name of the one kind of fault that there is to be."""
+    of another quorum, or None; lease: in seconds, the longest; only: the name of the one kind of fault that there is to
+    be."""
 
     def __init__(self, dice, servers, foreign, board, clients, names, lease, only=None):
         self.dice, self.servers, self.board, self.clients, self.names = dice, servers, board, clients, names
@@ -27,7 +28,7 @@ class Bender(Strains):
         self.counts = collections.Counter()
         self.copies = {}
         self.mood, self.mood_ends = [], 0
-        self.foreign_mark = foreign.call("DUMP", "ll1:node")
+        self.foreign_mark = foreign.call("DUMP", "ll1:node") if foreign else None
         self.kinds = [self.kill, self.kill, self.wipe, self.roll_back, self.roll_back, self.stop_short,
                       self.stop_long, self.lose_majority, self.lose_majority, self.flush, self.forget_scripts,
                       self.demote, self.disconnect, self.disconnect, self.replace, self.cut_line, self.cut_line,

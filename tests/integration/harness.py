@@ -62,9 +62,10 @@ def debug_commands(program):
 
 
 class Server:
-    """A redis-server in a directory of its own."""
+    """A redis-server in a directory of its own. within: words before the command that starts it; environment: what it
+    has beside that of the test."""
 
-    def __init__(self, *arguments, tls=None, reachable=True):
+    def __init__(self, *arguments, tls=None, reachable=True, within=(), environment=None):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="liblock-"))
         self.path = str(self.directory / "s")
         self.port = free_port()
@@ -74,6 +75,7 @@ class Server:
             self.arguments += ["--tls-port", str(self.tls_port), "--tls-cert-file", tls["certificate"],
                                "--tls-key-file", tls["key"], "--tls-ca-cert-file", tls["ca"],
                                "--tls-auth-clients", tls.get("clients", "no")]
+        self.within, self.environment = list(within), environment or {}
         self.process = None
         self.user = None
         self.start(reachable)
@@ -82,9 +84,12 @@ class Server:
         program = os.environ.get("LIBLOCK_REDIS_SERVER", "redis-server")
         log = open(self.directory / "log", "ab")
         self.process = subprocess.Popen(
-            [program, "--port", str(self.port), "--unixsocket", self.path, "--save", "", "--appendonly", "no",
-             "--dir", str(self.directory), "--bind", "127.0.0.1", *debug_commands(program), *self.arguments],
-            stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent)
+            [*self.within, program, "--port", str(self.port), "--unixsocket", self.path, "--save", "",
+             "--appendonly", "no", "--dir", str(self.directory), "--bind", "127.0.0.1", *debug_commands(program),
+             *self.arguments],
+            stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent,
+            env={**os.environ, **self.environment})
+        log.close()
         if reachable and not eventually(self.answers, 10):
             raise RuntimeError("redis-server did not start: " + (self.directory / "log").read_text()[-2000:])
 
@@ -212,12 +217,13 @@ def read_reply(stream):
 
 
 class Agent:
-    """A process that locks as it is told. Each call answers a Reply at once; its result comes when it comes."""
+    """A process that locks as it is told. Each call answers a Reply at once; its result comes when it comes. within:
+    words before the command that starts it."""
 
     program = None
 
-    def __init__(self, **environment):
-        self.process = subprocess.Popen([self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def __init__(self, within=(), **environment):
+        self.process = subprocess.Popen([*within, self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env={**os.environ, **environment}, preexec_fn=die_with_parent)
         self.replies = {}
         self.lock = threading.Lock()
@@ -338,9 +344,13 @@ def status(reply, *wanted):
 
 def main():
     """Runs the tests of a file as TAP: FILE AGENT [PART OF A NAME]."""
+    if len(sys.argv) < 2 or not os.access(sys.argv[1], os.X_OK):
+        sys.exit(f"usage: {sys.argv[0]} AGENT [PART OF A NAME]; AGENT: integration-agent of a build")
     Agent.program = sys.argv[1]
     part = sys.argv[2] if len(sys.argv) > 2 else ""
     chosen = [t for t in TESTS if part in t.__name__]
+    if not chosen:
+        sys.exit(f"no test here has {part!r} in its name")
     failed = 0
     print(f"1..{len(chosen)}", flush=True)
     for number, function in enumerate(chosen, 1):

@@ -3,7 +3,8 @@
  * Ten thousand leases of 3 s, kept alive for a minute by one context, while another process acquires and releases keys
  * of its own on the same server. No lease may be lost, renewal may take no more than 400 script calls a second, and the
  * other process' 99th percentile no more than twice what it is while nothing else goes on (the best of ten spans
- * each, since others use the machine as well). LIBLOCK_TEST_SIZE=quick keeps them for five seconds, and takes three.
+ * each, and of three rounds, since others use the machine as well). LIBLOCK_TEST_SIZE=quick keeps them for five
+ * seconds, and takes three.
  * Usage: leases URL (a server that nobody else uses). Prints TAP.
  */
 #include <liblock/liblock.h>
@@ -87,6 +88,12 @@ static long long script_calls(redisContext *server) {
   return calls;
 }
 
+/* Of a sanitizer, which measures itself. */
+static double slowness(void) {
+  const char *told = getenv("LIBLOCK_TEST_SLOWNESS");
+  return told ? atof(told) : 1;
+}
+
 static atomic_int lost;
 
 static void count_lost(const liblock_completion *completion, void *user_data) {
@@ -118,23 +125,39 @@ static void acquire_all(liblock_context *context, liblock_lock *locks) {
   liblock_completions_free(ends);
 }
 
-static void keep(const char *url, int questions, int answers, double seconds) {
-  static liblock_lock locks[LEASES];
-  char figures[128];
-  const double idle_ms = measured(questions, answers);
+static liblock_lock locks[LEASES];
+
+static liblock_context *open_with_leases(const char *url) {
   liblock_context *context;
   if (liblock_open(url, NULL, &context, NULL) != LIBLOCK_OK) exit(3);
   acquire_all(context, locks);
+  return context;
+}
+
+/* What else the machine does only adds, and changes from minute to minute: renewals that are in the way are so in each
+ * of a few rounds, each of which has a figure of its own for when there is none. */
+static liblock_context *see_other(const char *url, int questions, int answers) {
+  char figures[128];
+  liblock_context *context = NULL;
+  bool is_near = false;
+  for (int round = 0; round < 3 && !is_near; round++) {
+    if (context) liblock_context_free(context);
+    const double idle_ms = measured(questions, answers);
+    context = open_with_leases(url);
+    const double busy_ms = measured(questions, answers);
+    is_near = busy_ms <= 2 * idle_ms * slowness();
+    snprintf(figures, sizeof figures, "p99 %.3f ms idle, %.3f ms beside them: %.2f", idle_ms, busy_ms,
+             busy_ms / idle_ms);
+  }
+  check_figures(is_near, "an unrelated acquire is hardly slower beside them", figures);
+  return context;
+}
+
+static void keep(const char *url, int questions, int answers, double seconds) {
+  char figures[128];
+  liblock_context *context = see_other(url, questions, answers);
   redisContext *server = connect_to(url);
   if (!server || server->err) exit(3);
-  const char *slowness = getenv("LIBLOCK_TEST_SLOWNESS"); /* of a sanitizer, which measures itself */
-  const double allowed_ms = 2 * idle_ms * (slowness ? atof(slowness) : 1);
-  /* What else the machine does only adds: renewals that are in the way are so each time. */
-  double busy_ms = measured(questions, answers);
-  for (int more = 0; more < 2 && busy_ms > allowed_ms; more++) {
-    const double again_ms = measured(questions, answers);
-    if (again_ms < busy_ms) busy_ms = again_ms;
-  }
   const double began = now_s();
   const long long calls_before = script_calls(server);
   while (now_s() - began < seconds) pause_ms(50);
@@ -145,9 +168,6 @@ static void keep(const char *url, int questions, int answers, double seconds) {
   check_figures(held == LEASES && lost == 0, "no lease is lost", figures);
   snprintf(figures, sizeof figures, "%.0f calls per second", calls);
   check_figures(calls > 0 && calls <= CALLS_PER_SECOND_MAX, "renewal takes few script calls", figures);
-  snprintf(figures, sizeof figures, "p99 %.3f ms idle, %.3f ms beside them: %.2f", idle_ms, busy_ms,
-           busy_ms / idle_ms);
-  check_figures(busy_ms <= allowed_ms, "an unrelated acquire is hardly slower beside them", figures);
   redisFree(server);
   liblock_context_free(context);
 }

@@ -33,7 +33,16 @@ class Proxy:
         self.piece = 0
         self.cut_after = {"up": None, "down": None}  # bytes, then RST
         self.hold = False  # requests are kept, also when the client goes, and delivered by let_go()
+        self.hold_of = set()  # the same, of these connections to the server
         self.held = []
+
+    def hold_open(self):
+        """What is open now; connections that come pass."""
+        with self.guard:
+            self.hold_of = {server for _, server in self.pairs}
+
+    def holds(self, direction, target):
+        return direction == "up" and (self.hold or target in self.hold_of)
 
     def accept(self):
         while True:
@@ -63,7 +72,7 @@ class Proxy:
             except OSError:
                 data = b""
             if not data:
-                if not (direction == "up" and self.hold):
+                if not self.holds(direction, target):
                     for one in (source, target):
                         with contextlib.suppress(OSError):
                             one.shutdown(socket.SHUT_RDWR)
@@ -72,7 +81,7 @@ class Proxy:
                 time.sleep(self.delay[direction])
             if self.swallow[direction]:
                 continue
-            if direction == "up" and self.hold:
+            if self.holds(direction, target):
                 self.held.append((target, data))
                 continue
             if not self.forward(source, target, data, direction):
@@ -168,11 +177,13 @@ class Rubbish(Imposter):
 
     def __init__(self, answer):
         self.answer = answer
+        self.said = 0  # so often
         super().__init__()
 
     def talk(self, client):
         while client.recv(65536):
             client.sendall(self.answer)
+            self.said += 1
 
 
 class Pretender(Imposter):

@@ -6,23 +6,24 @@ from harness import Agent, Server, status
 from switchboard import Switchboard
 
 MAX_TTL_MS = 1500  # short silences; leases by renewal are as long at the most
+PATIENCE_MS = 5000  # of who founds: a busy machine is no reason to be in doubt
 
 
 class Quorum:
     """So many servers, and the url that names them. proxied: the url names a switchboard's ports
-    instead, behind which they are."""
+    instead, behind which they are. votes: of its configuration, 0 = a majority; servers: what each is told beside."""
 
-    def __init__(self, count=5, *arguments, founded=True, proxied=False, max_ttl_ms=MAX_TTL_MS):
+    def __init__(self, count=5, *arguments, founded=True, proxied=False, max_ttl_ms=MAX_TTL_MS, votes=0, **servers):
         self.max_ttl_ms = max_ttl_ms
         self.stack = contextlib.ExitStack()
         self.servers, self.board = [], None
         try:
             for _ in range(count):
-                self.servers.append(self.stack.enter_context(Server(*arguments)))
+                self.servers.append(self.stack.enter_context(Server(*arguments, **servers)))
             if proxied:
                 self.board = self.stack.enter_context(Switchboard([server.port for server in self.servers]))
             if founded:
-                found(self.url, max_ttl_ms)
+                found(self.url, max_ttl_ms, votes=votes)
         except BaseException:
             self.stack.close()
             raise
@@ -59,10 +60,11 @@ def votes(server):
     return said[1] == b"0" and int(seconds) * 1000000 + int(micros) >= int(said[0])
 
 
-def found(url, max_ttl_ms=MAX_TTL_MS):
+def found(url, max_ttl_ms=MAX_TTL_MS, votes=0, within=()):
     """A new cluster is silent until somebody says that it is one."""
-    with Agent() as agent:
-        status(agent("open", "founder", url, max_ttl_ms=max_ttl_ms), "OK")
+    with Agent(within) as agent:
+        status(agent("open", "founder", url, max_ttl_ms=max_ttl_ms, votes=votes, connect_timeout_ms=PATIENCE_MS,
+                     command_timeout_ms=PATIENCE_MS), "OK")
         status(agent("quorum_init", "founder"), "OK")
 
 

@@ -2,10 +2,13 @@
  *
  * liblock's side of the interop tests: N critical sections under one key, without a prefix, so that it is the very key
  * that the foreign clients lock. The command line and the section itself are the same for every contender (README.md).
- * Several ports are a quorum, which one that is named founder founds, and does nothing else.
+ * Several ports are a quorum, which one that is named founder founds, and does nothing else. INTEROP_THREADS share the
+ * sections among them: the key then goes from hand to hand within the process.
  */
 #include <fcntl.h>
 #include <liblock/liblock.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +26,6 @@ static void fail(const char *what) {
   exit(1);
 }
 
-static void pause_as(const char *name) {
-  const char *ms = getenv(name);
-  if (ms) usleep((useconds_t)strtoul(ms, NULL, 10) * 1000);
-}
-
 static void section(const char *counter, const char *marker, FILE *log, unsigned long long token) {
   const long long begin = now_ns();
   const int inside = open(marker, O_CREAT | O_EXCL | O_WRONLY, 0600);
@@ -40,7 +38,6 @@ static void section(const char *counter, const char *marker, FILE *log, unsigned
   fprintf(file, "%ld\n", value + 1);
   fclose(file);
   unlink(marker);
-  pause_as("INTEROP_HOLD_MS");
   fprintf(log, "liblock %lld %lld %llu\n", begin, now_ns(), token);
 }
 
@@ -50,6 +47,38 @@ static void write_url(char *url, size_t room, const char *host, char *ports) {
   for (char *port; (port = strsep(&ports, ",")) != NULL;)
     length +=
         (size_t)snprintf(url + length, room - length, "redis://%s:%s/0%s", host, port, ports ? "," : "");
+}
+
+struct work {
+  liblock_context *context;
+  const char *key, *counter, *marker;
+  FILE *log; /* written to by who holds the lock */
+  atomic_long left;
+};
+
+static void *do_sections(void *argument) {
+  struct work *work = argument;
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  while (atomic_fetch_sub(&work->left, 1) > 0) {
+    liblock_lock lock;
+    if (liblock_acquire(work->context, work->key, strlen(work->key), NULL, &lock, &result) != LIBLOCK_OK)
+      fail(result.message);
+    section(work->counter, work->marker, work->log, result.token);
+    if (liblock_release(work->context, lock, &result) != LIBLOCK_OK) fail(result.message);
+  }
+  return NULL;
+}
+
+static void share(struct work *work) {
+  enum { THREADS_MAX = 64 };
+  const char *wanted = getenv("INTEROP_THREADS");
+  const long threads = wanted != NULL ? strtol(wanted, NULL, 10) : 1;
+  if (threads < 1 || threads > THREADS_MAX) fail("INTEROP_THREADS is 1 to 64");
+  pthread_t all[THREADS_MAX];
+  for (long i = 0; i < threads; i++) {
+    if (pthread_create(&all[i], NULL, do_sections, work) != 0) fail("no thread");
+  }
+  for (long i = 0; i < threads; i++) pthread_join(all[i], NULL);
 }
 
 int main(int count, char **words) {
@@ -73,15 +102,8 @@ int main(int count, char **words) {
   }
   FILE *log = fopen(log_name, "w");
   while (access(start, F_OK) != 0) usleep(1000);
-  const long sections = strtol(words[4], NULL, 10);
-  for (long i = 0; i < sections; i++) {
-    liblock_lock lock;
-    if (liblock_acquire(context, words[3], strlen(words[3]), NULL, &lock, &result) != LIBLOCK_OK)
-      fail(result.message);
-    section(counter, marker, log, result.token);
-    if (liblock_release(context, lock, &result) != LIBLOCK_OK) fail(result.message);
-    pause_as("INTEROP_PAUSE_MS");
-  }
+  struct work work = {context, words[3], counter, marker, log, strtol(words[4], NULL, 10)};
+  share(&work);
   fclose(log);
   liblock_context_free(context);
   return 0;

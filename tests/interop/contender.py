@@ -17,7 +17,6 @@ def locks():
 
 
 lock = locks()
-hold, pause = (int(os.environ.get(f"INTEROP_{what}_MS", 0)) / 1000 for what in ("HOLD", "PAUSE"))
 while not os.path.exists(os.path.join(directory, "start")):
     time.sleep(0.001)
 with open(os.path.join(directory, name + ".log"), "w") as log:
@@ -30,8 +29,4 @@ with open(os.path.join(directory, name + ".log"), "w") as log:
                 file.seek(0)
                 file.write(f"{value + 1}\n")
             os.unlink(marker)
-            if hold:
-                time.sleep(hold)
             log.write(f"{name} {begin} {time.monotonic_ns()}\n")
-        if pause:
-            time.sleep(pause)

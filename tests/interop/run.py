@@ -20,15 +20,17 @@ SECONDS = 150
 ROUNDS_MAX = 5
 
 
-def contend(ports, parties, sweep):
-    """parties: name -> command, and how many sections it does. What went wrong, and what the logs say."""
+def contend(ports, parties, sweep, threads=1):
+    """parties: name -> command, and how many sections it does, in so many threads of each process of liblock. What went
+    wrong, and what the logs say."""
     with tempfile.TemporaryDirectory(prefix="liblock-") as folder:
         directory = pathlib.Path(folder)
         (directory / "counter").write_text("0\n")
         running = {}
         for name, (command, count) in parties.items():
             words = [*command, "127.0.0.1", ports, "interop-key", str(count), folder, name]
-            running[name] = subprocess.Popen(words, preexec_fn=die_with_parent)
+            running[name] = subprocess.Popen(words, preexec_fn=die_with_parent,
+                                             env=dict(os.environ, INTEROP_THREADS=str(threads)))
         time.sleep(0.7)  # everybody is there
         (directory / "start").touch()
         until = time.monotonic() + SECONDS
@@ -96,19 +98,22 @@ def main():
         print(f"{'ok' if holds else 'not ok'} {number} - {name} # {figures}", flush=True)
 
     def pair(ports, name, command, where):
-        for processes in (1, 4):
-            parties = {f"liblock{i}": (liblock, sections // processes) for i in range(processes)}
+        for processes, threads in ((1, 1), (4, 1), (1, 8)):
+            # From hand to hand a thousand are over before a stranger has looked twice.
+            each = sections // processes * (20 if threads > 1 else 1)
+            parties = {f"liblock{i}": (liblock, each) for i in range(processes)}
             parties[name] = (command.split(), sections)
             began = time.monotonic()
             # Who comes by chance may come late: a fast stranger who never waits can be through before.
             for _ in range(ROUNDS_MAX):
-                wrong, logs = contend(ports, parties, sweep)
+                wrong, logs = contend(ports, parties, sweep, threads)
                 theirs, ours = progress(logs, name)
                 if wrong or (theirs > 0 and ours > 0):
                     break
             figures = f"{time.monotonic() - began:.1f} s, while both were at it {theirs} theirs, {ours} ours"
-            tell(not wrong, f"{name} and {processes} of liblock{where} exclude each other", "; ".join(wrong) or figures)
-            tell(theirs > 0 and ours > 0, f"{name} and {processes} of liblock{where} both get on", figures)
+            who = f"{name} and {processes} of liblock" if threads == 1 else f"{name} and {threads} threads of liblock"
+            tell(not wrong, f"{who}{where} exclude each other", "; ".join(wrong) or figures)
+            tell(theirs > 0 and ours > 0, f"{who}{where} both get on", figures)
 
     with Server() as server:
         bare = [sys.executable, str(here / "contender.py")]

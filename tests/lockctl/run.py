@@ -33,7 +33,9 @@ def a_command_that_does_not_exist_is_127_and_one_that_cannot_run_126_and_neither
 def a_server_that_is_not_there_is_69_and_the_command_does_not_run():
     with Folder() as folder:
         done = lockctl("run", "k", *shell("echo ran >%(out)s", folder), url="redis://127.0.0.1:1", code=69)
-        same((folder.text("out"), "connection refused" in done.err), ("", True))
+        same((folder.text("out"), "connection refused; is a server running" in done.err), ("", True))
+        done = lockctl("run", "k", "--", "true", url=f"unix://{folder.path}/none", code=69)
+        same("no such file or directory; is a server running" in done.err, True)
 
 
 @test

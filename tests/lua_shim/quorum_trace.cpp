@@ -82,6 +82,27 @@ Words QuorumTrace::taking_away(const std::string &script) {
           one_of({"me", "i1", "i2"})};
 }
 
+Words QuorumTrace::acquiring() {
+  return {who(),
+          boot(),
+          not_after(),
+          id(),
+          below(40) == 0 ? text(2 * kLongestTtlMs) : ttl(),
+          below(30) == 0 ? "4503599627370000" : token(),
+          one_of({"me", "you"}),
+          one_of({"i1", "i2"}),
+          text(now_us_ + int64_t(below(50))),
+          waiter(),
+          ttl(),
+          below(4) == 0 ? "1" : "0",
+          one_of({"c", "c", "p"}),
+          one_of({"", "v", "a|b"}),
+          one_of({"", "", "1:a1:b2:cc0:"}),
+          one_of({"0", "1"}),
+          one_of({"0", "2"}),
+          one_of({"1", "1", "4"})};
+}
+
 Words QuorumTrace::arguments(const std::string &script, size_t keys) {
   Words words;
   const auto ids = [&] {
@@ -89,25 +110,18 @@ Words QuorumTrace::arguments(const std::string &script, size_t keys) {
     return words;
   };
   const std::string longest = text(kLongestTtlMs);
-  if (script == "acquire")
+  if (script == "acquire") return acquiring();
+  if (script == "raise") return words = {who(), boot(), token(), one_of({"1", "1", "4"})}, ids();
+  if (script == "pass_on")
     return {who(),
             boot(),
-            not_after(),
             id(),
-            below(40) == 0 ? text(2 * kLongestTtlMs) : ttl(),
-            below(30) == 0 ? "4503599627370000" : token(),
+            token(),
             one_of({"me", "you"}),
             one_of({"i1", "i2"}),
             text(now_us_ + int64_t(below(50))),
-            waiter(),
-            ttl(),
-            below(4) == 0 ? "1" : "0",
-            one_of({"c", "c", "p"}),
-            one_of({"", "v", "a|b"}),
-            one_of({"", "", "1:a1:b2:cc0:"}),
-            one_of({"0", "1"}),
-            one_of({"0", "2"})};
-  if (script == "raise") return words = {who(), boot(), token()}, ids();
+            below(30) == 0 ? "4503599627370496" : token(),
+            one_of({"0", "0", "3"})};
   if (script == "extend") return extended(keys);
   if (script == "release") return words = {ttl(), waiter()}, ids();
   if (script == "hello") return {boot()};
@@ -182,7 +196,7 @@ Words QuorumTrace::next() {
   ++calls_[name];
   const bool is_of_node =
       name == "hello" || name == "mark" || name == "floor" || name == "configure" || name == "decide";
-  const size_t keys = is_of_node ? 0 : name == "force" ? 1 : 1 + below(2);
+  const size_t keys = is_of_node ? 0 : name == "force" || name == "pass_on" ? 1 : 1 + below(2);
   Words words = {"EVAL", script->second, ""};
   const bool has_node = name != "observe";
   if (has_node) words.push_back("ll1:node");

@@ -36,6 +36,7 @@ class QuorumTrace {
   Words arguments(const std::string &script, size_t keys);
   Words extended(size_t keys);
   Words taking_away(const std::string &script);
+  Words acquiring();
   Words disturbance();
 
   Trace random_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Do the tests bite? Every fault on purpose (mutation.cpp) must be found by random lives with a quorum, or there is a
 // written reason why nothing can find it. And without a fault the same lives pass. Usage: sim-mutants [--mutant NAME]
-// [--schedules COMMAND] [--seed N | --seeds A-B] [--jobs K]: of one mutant, or of all; the command runs the directed
-// schedules of tests/unit/quorum/schedules
+// [--schedules COMMAND] [--seed N | --seeds A-B] [--jobs K] [--json FILE]: of one mutant, or of all; the command runs
+// the directed schedules of tests/unit/quorum/schedules
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mutation.hpp"
@@ -87,8 +88,17 @@ bool is_in_schedules(const Mutant &mutant, const std::string &command) {
   return status == 1;
 }
 
-void try_one(const Mutant &mutant, SeedsOptions options, const std::string &schedules,
-             liblock_test::Tap &tap) {
+// As one object of the JSON.
+std::string told(const Mutant &mutant, const std::string &by, bool in_schedules) {
+  using liblock_test::quoted;
+  return "  {\"name\": " + quoted(mutant.name) + ", \"what\": " + quoted(mutant.what) +
+         ", \"equivalent\": " + quoted(mutant.why_equivalent) +
+         ", \"schedules\": " + (in_schedules ? "true" : "false") + ", \"life\": " + quoted(by) + "}";
+}
+
+// Whether it is found, or cannot be; what is to be told of it goes into json.
+void try_one(const Mutant &mutant, SeedsOptions options, const std::string &schedules, liblock_test::Tap &tap,
+             std::string &json) {
   const bool in_schedules = is_in_schedules(mutant, schedules);
   // It is found already: a few lives are enough to see whether they find it as well.
   if (in_schedules && !options.verbose) options.to = std::min<uint64_t>(options.to, 60);
@@ -102,6 +112,7 @@ void try_one(const Mutant &mutant, SeedsOptions options, const std::string &sche
   tap.comment(head + (found.by.empty() ? std::string("no life") : found.by));
   tap.comment("                       " + mutant.what);
   if (!mutant.why_equivalent.empty()) tap.comment("                       " + mutant.why_equivalent);
+  json += (json.empty() ? "" : ",\n") + told(mutant, found.by, in_schedules);
 }
 
 }  // namespace
@@ -123,9 +134,12 @@ int main(int argc, char **argv) {
   }
   if (!options.read(static_cast<int>(rest.size()), rest.data())) return 2;
   liblock_test::Tap tap;
+  std::string json;
+  const std::string file = std::exchange(options.json, {});  // of all mutants, not of the lives of one
   for (const Mutant &mutant : all_mutants()) {
-    if (only.empty() || mutant.name == only) try_one(mutant, options, schedules, tap);
+    if (only.empty() || mutant.name == only) try_one(mutant, options, schedules, tap, json);
   }
+  if (!file.empty()) tap.check(liblock_test::write_file(file, "{\"mutants\": [\n" + json + "\n]}\n"), "json");
   if (only.empty()) {
     options.to = std::min<uint64_t>(options.to, 60);
     tap.check(live("none", options).failures.empty(), "without_a_mutant_the_same_lives_pass");

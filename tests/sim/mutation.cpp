@@ -55,7 +55,7 @@ const std::vector<Mutant> kAll = {
     {"raise_without_id",
      "a token is raised whoever holds the key",
      "",
-     {{"raise", "if not is_of(held, ARGV[n + 3]) then return {'GONE', now} end",
+     {{"raise", "if not is_of(held, ARGV[n + 4]) then return {'GONE', now} end",
        "if not held then return {'GONE', now} end"}}},
     {"one_vote_less", "one vote less is enough", "", {}},
     {"validity_from_reply",
@@ -73,12 +73,21 @@ const std::vector<Mutant> kAll = {
     {"anew_without_register",
      "a lost key is written anew although somebody else had it meanwhile",
      "",
-     {{"extend", "if register <= token then", "if true then"}}},
+     {{"extend", "elseif is_last then", "else"}}},
+    {"tokens_not_reserved",
+     "a grant reserves no tokens for those to whom it is passed on",
+     "",
+     {{"acquire", "local last = token - 1 + tokens", "local last = token"},
+      {"raise", "local last = token - 1 + tokens", "local last = token"}}},
+    {"words_reserve_nothing",
+     "a node that is told who holds a key reserves no tokens for the next",
+     "",
+     {{"pass_on", "if register_of(key) < last then", "if false then"}}},
     {"register_without_high",
      "a register that is gone counts as nothing",
      "",
-     {{"*", "tonumber(redis.call('GET', key.fence) or mark.high)",
-       "tonumber(redis.call('GET', key.fence) or 0)"}}},
+     {{"*", "return text and (tonumber(text) or reserved_in(text)) or mark.high",
+       "return text and (tonumber(text) or reserved_in(text)) or 0"}}},
     {"floor_ignored",
      "a grant need not exceed the floor",
      "",
@@ -106,7 +115,7 @@ void switch_on(const Mutant *mutant) {
   for (const Mutant::Change &change : mutant->changes) {
     bool is_there = false;
     for (const liblock::Script *script :
-         {&s::acquire, &s::extend, &s::floor, &s::hello, &s::mark, &s::raise, &s::release})
+         {&s::acquire, &s::extend, &s::floor, &s::hello, &s::mark, &s::pass_on, &s::raise, &s::release})
       is_there = is_there || script->body.find(change.from) != std::string_view::npos;
     if (is_there) continue;
     std::fprintf(stderr, "mutant %s: no script has the line: %s\n", mutant->name.c_str(), change.from);

@@ -23,7 +23,8 @@ constexpr Least kLeast[] = {{"simulated_ms", "simulated_time", 40'000ull * 3'600
                             {"grants", "grants", 300'000},
                             {"restarts_with_loss", "restarts_with_loss", 10'000},
                             {"faults_in_flight", "faults_while_something_was_under_way", 5'000},
-                            {"raises", "rounds_that_raise_a_token", 1'000}};
+                            {"raises", "rounds_that_raise_a_token", 1'000},
+                            {"passed_on", "locks_passed_on", 20'000}};
 
 // What is rare, and must have happened at least once.
 constexpr const char *kRare[] = {"late_refused_acquire",
@@ -32,7 +33,10 @@ constexpr const char *kRare[] = {"late_refused_acquire",
                                  "config_refused",
                                  "votes_withheld",
                                  "raise_gone",
-
+                                 "passed_on",
+                                 "holder_gone",
+                                 "tokens_withheld",
+                                 "outsiders_seen",
                                  "floor_told",
                                  "floor_too_early",
                                  "floors_by_clock",
@@ -169,7 +173,7 @@ void tell(const SeedsReport &report, Tap &tap) {
 
 int main(int argc, char **argv) {
   liblock_test::SeedsOptions options;
-  options.to = scaled(180, 3'600, 100'000);
+  options.to = scaled(130, 3'600, 20'000);
   if (!options.read(argc, argv)) return 2;
   const auto report = liblock_test::run_seeds(
       "quorum", options, [](uint64_t seed, liblock_test::Counters &counters, bool is_verbose) {

@@ -135,7 +135,8 @@ void QuorumRun::nothing_stays_unheard_of() {
   world_.link(process.host(), late).hold_up(liblock_test::sim::Way::ToNode, time_out + time_out / 5);
   Wanted &lock = process.acquire({"k0"}, without_waiting(swarm_.max_ttl_ms, false));
   world_.run_ms(20);
-  if (!lock.is(Status::OK)) return wrong("a lock is not granted without one server");
+  if (!lock.is(Status::OK))
+    return wrong("a lock is not granted without one server: " + process.instance().last_trouble());
   world_.run_for(time_out);  // its connection is given up, and what went over it arrives nevertheless
   process.release(lock.grant().handle);
   world_.run_for(4 * time_out);
@@ -196,7 +197,8 @@ void QuorumRun::add_counts() {
                                                      {"won_too_late", of_quorum.too_late},
                                                      {"lost_by_time", common.expired},
                                                      {"lost_by_taking", common.taken_away},
-                                                     {"renewals", common.renewals}};
+                                                     {"renewals", common.renewals},
+                                                     {"passed_on", common.passed_on}};
     for (const auto &[name, value] : all) counters_[name] += value;
   }
   for (const Node *node : nodes_) {

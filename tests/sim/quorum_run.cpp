@@ -41,6 +41,12 @@ QuorumRun::QuorumRun(uint64_t seed, liblock_test::Counters &counters, bool is_ve
   options_.max_ttl = swarm_.max_ttl();
   options_.first_lease = std::min(swarm_.first_lease_ms, swarm_.max_ttl_ms) * kMillisecond;
   options_.alive = swarm_.alive_ms * kMillisecond;
+  if (swarm_.front) {
+    const int64_t gaps_ms[] = {-1, 100, 1'000};
+    options_.front_budget = roll(2) * roll(1'000) * kMillisecond;
+    options_.foreign_gap_ms = gaps_ms[roll(3)];
+    options_.front_tokens = static_cast<uint64_t>(1 + roll(4));  // so that none lasts for long
+  }
   if (swarm_.trusts_disk) options_.restart = liblock::QuorumOptions::Restart::TrustFsync;
   name_nodes(nodes_);
   add_process();
@@ -55,6 +61,7 @@ QuorumRun::QuorumRun(uint64_t seed, liblock_test::Counters &counters, bool is_ve
 }
 
 QuorumRun::~QuorumRun() {
+  is_over_ = true;
   // What is asked still ends now, and tells nobody.
   for (const Asked &asked : asked_) asked.wanted->on_end = nullptr;
   for (const Open &open : questions_) open.question->on_end = nullptr;
@@ -120,6 +127,8 @@ void QuorumRun::draw(AcquireParams &params) {
   const int64_t wait_ms = waits[roll(5)];
   const int64_t ttl_ms = std::min(ttls[roll(5)], swarm_.max_ttl_ms);
   params = waiting_ms(wait_ms, ttl_ms, !one_in(3));
+  // Alike, so that one can have the other's.
+  if (swarm_.front && !one_in(4)) params = waiting_ms(5'000, std::min<int64_t>(1'000, swarm_.max_ttl_ms));
   if (one_in(60)) {  // longer than it may be
     params.ttl = 3 * swarm_.max_ttl();
     params.renew = false;
@@ -143,14 +152,48 @@ void QuorumRun::acquire() {
     text = value.empty() ? "a value" : values_.at(value).newest;
     params.value = text;
   }
-  Wanted &wanted = processes_[at]->acquire(keys, params);
-  asked_.push_back({at, &wanted, keys, world_.now(), value});
+  want(at, keys, params, value);
+}
+
+Wanted &QuorumRun::want(size_t process, const std::vector<std::string> &keys, const AcquireParams &params,
+                        const std::string &value) {
+  Wanted &wanted = processes_[process]->acquire(keys, params);
+  asked_.push_back({process, &wanted, keys, world_.now(), value});
   ++counters_["acquires"];
   ++open_;
-  say("p%zu acquires %s…, ttl %lld, wait %lld", at, keys.front().c_str(),
+  say("p%zu acquires %s…, ttl %lld, wait %lld", process, keys.front().c_str(),
       static_cast<long long>(params.ttl / kMillisecond), static_cast<long long>(params.wait / kMillisecond));
   Asked &asked = asked_.back();  // of a deque: stays where it is
   wanted.on_end = [this, &asked](Wanted &) { granted(asked); };
+  return wanted;
+}
+
+// Many of one process want a key for a moment each.
+void QuorumRun::crowd() {
+  const std::vector<size_t> able = free_processes();
+  if (able.empty() || open_ >= swarm_.clients + 12) return;
+  const size_t at = able[static_cast<size_t>(roll(static_cast<int64_t>(able.size())))];
+  const std::string key = "k" + std::to_string(roll(static_cast<int64_t>(swarm_.keys)));
+  const AcquireParams params = waiting_ms(5'000, std::min<int64_t>(1'000, swarm_.max_ttl_ms), !one_in(3));
+  for (int64_t more = 4 + roll(12); more > 0; --more) {
+    const Nanos time = roll(20) * kMillisecond;
+    Wanted &wanted = want(at, {key}, params, "");
+    const auto noted = std::exchange(wanted.on_end, nullptr);
+    wanted.on_end = [this, noted, time](Wanted &ended) {
+      noted(ended);
+      if (ended.is(Status::OK)) world_.after(time, [this, handle = &ended] { leave(*handle); });
+    };
+  }
+}
+
+void QuorumRun::leave(Wanted &wanted) {
+  if (is_over_) return;
+  const auto hold =
+      std::find_if(holds_.begin(), holds_.end(), [&](const Hold &h) { return h.wanted == &wanted; });
+  if (hold == holds_.end()) return;
+  if (processes_[hold->process]->host().is_paused())
+    return world_.after(20 * kMillisecond, [this, kept = &wanted] { leave(*kept); });
+  give_back(static_cast<size_t>(hold - holds_.begin()));
 }
 
 bool QuorumRun::believes(const Hold &hold) const {
@@ -178,7 +221,11 @@ void QuorumRun::granted(const Asked &asked) {
   if (grant.waited > 0) ++counters_["grants_after_a_wait"];
   Hold hold{asked.process, asked.wanted, asked.keys, {}, grant.token, world_.now(), 0, world_.now()};
   hold.id = processes_[asked.process]->instance().holds.find(grant.handle)->parts.front().lease->id;
-  hold.asked = asked_for(hold, asked);
+  // Whoever has it from another one of its process has it from now on; several may have had it at this very moment. Its
+  // token was reserved when the first one asked: where nobody is alone, others may have got larger ones since.
+  const auto [first, is_first] = ids_asked_.try_emplace(hold.id, 0);
+  if (is_first) first->second = asked_for(hold, asked);
+  hold.asked = is_first || swarm_.is_outside() ? first->second : world_.now() - 1;
   hold.value = asked.value;
   if (!hold.value.empty()) value_granted(hold.value, hold.id);
   say("p%zu has %s under %llu, %d of %d votes, id %.6s", asked.process, asked.keys.front().c_str(),
@@ -274,6 +321,16 @@ void QuorumRun::close_span(const Hold &hold) {
                      hold.from, until, hold.asked});
 }
 
+// By somebody of that process.
+bool QuorumRun::is_kept(size_t process, const std::string &id) const {
+  for (size_t key = 0; key < swarm_.keys; ++key) {
+    const auto leases = processes_[process]->instance().keeper.find("liblock:k" + std::to_string(key));
+    if (std::any_of(leases.begin(), leases.end(), [&](const auto &lease) { return lease->id == id; }))
+      return true;
+  }
+  return false;
+}
+
 void QuorumRun::follow(size_t process, const std::shared_ptr<Answered> &answered, const std::string &name,
                        const std::string &gives_back) {
   calls_.push_back({process, answered, name, gives_back});
@@ -296,7 +353,8 @@ void QuorumRun::count_ends() {
     if (call.answered->times == 0) return false;
     // By now it was sent, and nothing of that lock can have been sent behind it.
     const Nanos late = 2 * options_.nodes.front().command_timeout + 50 * kMillisecond;
-    if (!call.gives_back.empty()) watch_.gave_back(call.gives_back, world_.now() + late);
+    if (!call.gives_back.empty() && !is_kept(call.process, call.gives_back))
+      watch_.gave_back(call.gives_back, world_.now() + late);
     if (call.answered->times > 1) wrong("a call ended twice: " + call.name);
     ++counters_[call.name + "_" + liblock::status_name(static_cast<liblock_status>(call.answered->status))];
     return true;
@@ -341,6 +399,7 @@ void QuorumRun::cancel_one() {
 }
 
 void QuorumRun::act() {
+  if (swarm_.front && one_in(6)) return crowd();
   const int64_t what = roll(10);
   if (what < 5) return acquire();
   if (what < 9 && !holds_.empty()) {

@@ -11,7 +11,6 @@
 
 #include <deque>
 #include <map>
-#include <set>
 
 #include "intervals/intervals.hpp"
 #include "intervals/registers.hpp"
@@ -88,6 +87,10 @@ class QuorumRun {
   void step();
   void act();
   void acquire();
+  Wanted &want(size_t process, const std::vector<std::string> &keys, const AcquireParams &params,
+               const std::string &value);
+  void crowd();
+  void leave(Wanted &wanted);
   void draw(AcquireParams &params);
   std::vector<std::string> draw_keys();
   void granted(const Asked &asked);
@@ -101,6 +104,7 @@ class QuorumRun {
   void count_ends();
 
   bool believes(const Hold &hold) const;
+  bool is_kept(size_t process, const std::string &id) const;
   Nanos asked_for(const Hold &hold, const Asked &asked);
   void check_alone(const Hold &hold);
   void check_token(const Hold &hold, const std::string &key);
@@ -163,6 +167,7 @@ class QuorumRun {
   const bool is_verbose_;
   World world_;
   const QuorumSwarm swarm_;
+  bool is_over_ = false;
   std::vector<Node *> nodes_;
   QuorumWatch watch_;
   liblock::QuorumOptions options_;
@@ -175,6 +180,7 @@ class QuorumRun {
   std::map<std::string, std::string> value_of_id_;
   std::vector<liblock_test::RegisterOp> operations_;
   std::map<std::string, Taking> takings_;    // by id
+  std::map<std::string, Nanos> ids_asked_;   // of those that were held at some time: since when
   liblock::quorum::Configuration standing_;  // the newest that a quorum was told; of epoch 0: not asked for
   std::vector<Node *> voters_;               // of it, by whom leases count
   size_t votes_;

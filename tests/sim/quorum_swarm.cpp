@@ -41,6 +41,7 @@ QuorumSwarm::QuorumSwarm(liblock::Random &random) {
   changes = one_in(8);
   if (changes) evictions = steps = false;  // how many lie is counted of one set of nodes
   rollbacks = rollbacks && !trusts_disk;   // it would trust what it has lost
+  front = one_in(2);
 }
 
 std::string QuorumSwarm::to_text() const {
@@ -84,7 +85,8 @@ std::string QuorumSwarm::to_text() const {
                                                {values, "values"},
                                                {extends, "extends"},
                                                {barges, "barges"},
-                                               {changes, "changes"}};
+                                               {changes, "changes"},
+                                               {front, "front"}};
   for (const auto &[is, name] : all) text += is ? std::string("; ") + name : std::string();
   return text;
 }

@@ -31,6 +31,7 @@ struct QuorumSwarm {
   bool cuts, half_cuts, rings, hold_ups, breaks, deaf, silent, lossy;
   bool many, values, extends, barges;
   bool changes;  // operators give the quorum other nodes
+  bool front;    // locks go from hand to hand within processes
 
   // Servers that may forget unseen within one lease.
   size_t liars() const { return 2 * votes - servers - 1; }

@@ -20,9 +20,9 @@ using liblock_test::sim::Words;
 // The script of a call, by its digest or its body; nullptr: it is none of ours.
 const liblock::Script *script_of(const Words &words) {
   namespace s = liblock::quorum::scripts;
-  static const std::array kAll = {&s::acquire, &s::commit, &s::configure, &s::extend,
-                                  &s::floor,   &s::hello,  &s::mark,      &s::promise,
-                                  &s::raise,   &s::read,   &s::release,   &s::force};
+  static const std::array kAll = {&s::acquire, &s::commit, &s::configure, &s::extend, &s::floor,
+                                  &s::hello,   &s::mark,   &s::promise,   &s::raise,  &s::read,
+                                  &s::release, &s::force,  &s::pass_on};
   static const auto known = [] {
     std::unordered_map<std::string_view, const liblock::Script *> by_text;
     for (const liblock::Script *script : kAll) {
@@ -111,6 +111,10 @@ void QuorumWatch::saw_script(Node &node, State &state, const std::string &name, 
   if (name == "raise") {
     ++counters_[what == "OK" ? "raised" : "raise_gone"];
     if (what == "OK" && item(reply, 2).is(int64_t{0})) ++counters_["raise_withheld"];
+  } else if (name == "pass_on") {
+    ++counters_[what == "OK" ? "holder_told" : "holder_gone"];
+    if (what == "OK") ++counters_[item(reply, 2).is(1) ? "tokens_reserved" : "tokens_withheld"];
+    if (item(reply, 3).is(1)) ++counters_["outsiders_seen"];
   } else if (name == "floor") {
     ++counters_[what == "OK" ? "floor_told" : "floor_too_early"];
     if (what == "OK") state.forgot = false;

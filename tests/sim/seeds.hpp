@@ -77,6 +77,10 @@ struct SeedsReport {
   void print(Tap &tap, const SeedsOptions &options) const;
 };
 
+// For JSON. write_file: whether the file has the text.
+std::string quoted(const std::string &text);
+bool write_file(const std::string &name, const std::string &text);
+
 // What is wrong with this seed; empty: nothing. An exception is a failure as well.
 using SeedBody = std::function<std::string(uint64_t seed, Counters &counters, bool verbose)>;
 // Forks: no other thread may run.

@@ -11,6 +11,21 @@ namespace liblock_test {
 
 namespace {
 
+std::string with_places(double number) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.3f", number);
+  return text;
+}
+
+bool read_number(const char *text, uint64_t &number, char end = '\0', const char **rest = nullptr) {
+  char *stop = nullptr;
+  number = std::strtoull(text, &stop, 10);
+  if (rest != nullptr) *rest = stop + 1;
+  return stop != text && *stop == end && *text != '-';
+}
+
+}  // namespace
+
 std::string quoted(const std::string &text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -28,20 +43,12 @@ std::string quoted(const std::string &text) {
   return out + "\"";
 }
 
-std::string with_places(double number) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.3f", number);
-  return text;
+bool write_file(const std::string &name, const std::string &text) {
+  std::FILE *const file = std::fopen(name.c_str(), "w");
+  const bool wrote = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = file != nullptr && std::fclose(file) == 0;
+  return wrote && closed;
 }
-
-bool read_number(const char *text, uint64_t &number, char end = '\0', const char **rest = nullptr) {
-  char *stop = nullptr;
-  number = std::strtoull(text, &stop, 10);
-  if (rest != nullptr) *rest = stop + 1;
-  return stop != text && *stop == end && *text != '-';
-}
-
-}  // namespace
 
 uint64_t &Counters::operator[](std::string_view name) {
   const auto found = values_.find(name);
@@ -143,12 +150,8 @@ void SeedsReport::print(Tap &tap, const SeedsOptions &options) const {
     std::snprintf(line, sizeof line, "%14" PRIu64 "  %s", value, name.c_str());
     tap.comment(line);
   }
-  if (options.json.empty()) return;
-  std::FILE *const file = std::fopen(options.json.c_str(), "w");
-  const std::string text = to_json();
-  const bool wrote = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (!wrote || !closed) tap.check(false, "the report is written to " + options.json);
+  if (!options.json.empty() && !write_file(options.json, to_json()))
+    tap.check(false, "the report is written to " + options.json);
 }
 
 }  // namespace liblock_test

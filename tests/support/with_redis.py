@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Runs a command beside a redis-server of its own: in a temporary directory, without persistence, gone with this
-process however that ends. The word {redis} in the command becomes the server's URL; status and output are the
-command's. Usage: with_redis.py COMMAND ARGUMENT…"""
+process however that ends. The word {redis} in the command becomes the server's URL, {unix} that of its unix socket,
+{pid} its process; status and output are the command's. Usage: with_redis.py COMMAND ARGUMENT…"""
 import pathlib
 import subprocess
 import sys
@@ -13,7 +13,8 @@ from harness import Server, die_with_parent  # noqa: E402
 
 def main():
     with Server() as server:
-        words = [server.url if word == "{redis}" else word for word in sys.argv[1:]]
+        places = {"{redis}": server.url, "{unix}": f"unix://{server.path}", "{pid}": str(server.process.pid)}
+        words = [places.get(word, word) for word in sys.argv[1:]]
         return subprocess.run(words, preexec_fn=die_with_parent).returncode
 
 

@@ -13,7 +13,9 @@ import xml.etree.ElementTree as tree
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import architecture  # noqa: E402  (the path had to be set first)
 import figures  # noqa: E402
+import growth  # noqa: E402
 import lease  # noqa: E402
+import soak  # noqa: E402
 import vote  # noqa: E402
 from tap import Tap, files_of  # noqa: E402
 
@@ -21,7 +23,8 @@ from tap import Tap, files_of  # noqa: E402
 def pictures(root):
     """Name and text of each."""
     drawn = {"architecture": architecture.draw(), "lease": lease.draw(), "quorum": vote.draw(),
-             "figures-local": figures.draw_local(root), "figures-redis": figures.draw_redis(root)}
+             "figures-local": figures.draw_local(root), "figures-redis": figures.draw_redis(root),
+             "figures-servers": figures.draw_servers(root), "growth": growth.draw(root), "soak": soak.draw(root)}
     return {f"{name}.svg": picture.render() for name, picture in drawn.items()}
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Plots of the figures of bench/README.md: the local ones from the run that its table comes from
-(bench/results/reference.json), those over a server from its table. Bars are medians; the thin line over a bar goes from
-the least to the greatest of the rounds. Misses are shown like hits."""
+"""Plots of the figures of bench/README.md and docs/performance.md, from the runs that their tables come from
+(bench/results/reference*.json). Bars are medians; the thin line over a bar goes from the least to the greatest of the
+rounds. Misses are shown like hits."""
 import json
-import re
 
 from svg import Picture
 
@@ -29,6 +28,45 @@ LOCAL = (
         ("L9", "pairs", "liblock, order ANY", True),
         ("L9", "std::mutex (floor)", "std::mutex", False))),
 )
+SERVERS = (
+    ("Fenced pairs a second, 64 at once, one server", "k/s", "longer is better", (
+        ("R1", "pairs, caller's loop", "liblock, caller's loop", True),
+        ("R1", "pairs, completion queue", "liblock, completion queue", True),
+        ("R1", "ceiling: 1 / (1/acquires + 1/releases)", "redis-benchmark, same commands", False))),
+    ("CPU of the client per pair, 256 at once", "us", "shorter is better", (
+        ("R3", "CPU per pair, one loop", "liblock, caller's loop", True),
+        ("R3", "CPU per pair, completion queue", "liblock, completion queue", True),
+        ("R3", "hiredis async on libuv", "hiredis, the commands alone", False),
+        ("R3", "hand-written RESP (floor)", "hand-written RESP, the same", False))),
+    ("One pair after the other, server on another CPU: p50", "us", "shorter is better", (
+        ("R5", "pair p50, server on another CPU", "liblock", True),
+        ("R5", "hiredis sync pair p50 (floor), server on another CPU", "hiredis, the commands alone", False))),
+    ("From a release to the next owner in another process: p50", "us", "shorter is better", (
+        ("R7", "hand-over p50, caller's loop", "liblock, caller's loop", True),
+        ("R7", "hand-over p50, callback", "liblock, callback", True),
+        ("R7", "hand-over p50, blocking", "liblock, blocking waiter", True),
+        ("R7", "PUBLISH wake p50 (floor)", "PUBLISH to read(), no lock", False))),
+    ("Acquire over five servers, one after the other: p50", "us", "shorter is better", (
+        ("R8", "acquire p50", "liblock", True),
+        ("R8", "bare fan-out, majority p50", "bare SET to five, majority", False),
+        ("R8", "SET NX PX p50, hiredis sync (floor)", "SET to one", False))),
+    ("Pairs a second over five servers, 64 at once", "k/s", "longer is better", (
+        ("R9", "pairs, caller's loop", "liblock, caller's loop", True),
+        ("R9", "pairs, completion queue", "liblock, completion queue", True),
+        ("R9", "bare fan-out, hiredis async on libuv", "bare SET and compare-delete", False))),
+)
+CLIENTS = ("liblock", "redsync", "redislock", "redis-py", "node-redlock", "rslock", "Redisson RLock")
+# The same, with what makes the figure of its unit.
+PEERS = (
+    ("Acquire and release, nobody in the way (p50)", "us", 1, "shorter is better",
+     [("P1", name, name) for name in CLIENTS]),
+    ("From a release to the next holder in another process (p50)", "ms", 1e-3, "shorter is better",
+     [("P2", name, name) for name in CLIENTS]),
+    ("64 threads on one key, 1 ms between two turns of each", "pairs/s", 1, "longer is better",
+     [("F1", f"{name}: pairs, 1 ms between two of a thread", name) for name in CLIENTS]),
+    ("64 threads on one key without a pause: longest wait", "ms", 1, "shorter is better",
+     [("F1", f"{name}: longest wait, no pause", name) for name in CLIENTS]),
+)
 BAR, GAP, LABELS, RIGHT = 17, 8, 232, 90
 
 
@@ -52,37 +90,52 @@ def panel(picture, y, heading, unit, better, bars):
     return y + 24
 
 
-def draw_local(root):
-    run = json.loads((root / "bench/results/reference.json").read_text(encoding="utf-8"))
+def draw_run(root, reference, panels, about, heading, page):
+    """Panels of one kept run. about: title and description for those who do not see it."""
+    run = json.loads((root / "bench/results" / reference).read_text(encoding="utf-8"))
     known = {(one["row"], one["label"]): one for one in run["figures"]}
-    picture = Picture(760, 598, "Figures of the local context",
-                      "Bars of the medians in bench/README.md, with their spread.")
-    picture.text(20, 32, "The local context beside what one would use instead", "large")
+    height = 79 + sum(36 + (BAR + GAP) * len(rows) for _, _, _, rows in panels)
+    picture = Picture(760, height, *about)
+    picture.text(20, 32, heading, "large")
     machine = run["machine"]
     count, _, kind = machine["cpus"].partition(" ")
     picture.text(20, 52, f"{run['when'][:10]}, {machine['cpu']}, {count} CPUs {kind}, {run['rounds']} rounds; "
-                 "method in bench/README.md", "small muted")
+                 f"method in {page}", "small muted")
     y = 84
-    for heading, unit, better, rows in LOCAL:
+    for title, unit, better, rows in panels:
         bars = [(label, known[row, name]["median"], known[row, name]["min"], known[row, name]["max"], is_ours)
                 for row, name, label, is_ours in rows]
-        y = panel(picture, y, heading, unit, better, bars)
+        y = panel(picture, y, title, unit, better, bars)
     return picture
 
 
+def draw_local(root):
+    return draw_run(root, "reference.json", LOCAL, (
+        "Figures of the local context", "Bars of the medians in bench/README.md, with their spread."),
+        "The local context beside what one would use instead", "bench/README.md")
+
+
+def draw_servers(root):
+    return draw_run(root, "reference-servers.json", SERVERS, (
+        "Figures of locks on servers", "Bars of the medians in docs/performance.md, with their spread."),
+        "Locks on servers beside what the servers and the network allow", "docs/performance.md")
+
+
 def draw_redis(root):
-    page = (root / "bench/README.md").read_text(encoding="utf-8").split("## Hand-over over one Redis server")[1]
-    rows = re.findall(r"^\| ([\w-]+) \| (\d+) \| (\d+) \|", page, re.MULTILINE)
-    if not rows:
-        raise ValueError("bench/README.md has no table of hand-overs")
-    picture = Picture(760, 282, "Hand-over over one Redis server",
-                      "Time from a release to the next holder in another process, as bars of p50 and p99.")
-    heading = "From a release to the next holder, in another process, over one Redis server"
-    picture.text(20, 32, heading, "large")
-    others = "the others poll every millisecond here; by default 50 to 250 ms (redsync) and 100 ms (redis-py)"
-    picture.text(20, 52, others, "small muted")
+    run = json.loads((root / "bench/results/reference-peers.json").read_text(encoding="utf-8"))
+    known = {(one["row"], one["label"]): one for one in run["figures"] if "median" in one}
+    panels = [(*head, [(row, name, label) for row, name, label in rows if (row, name) in known])
+              for *head, rows in PEERS]
+    height = 64 + sum(len(rows) for *_, rows in panels) * (BAR + GAP) + len(panels) * 36
+    picture = Picture(760, height, "Beside other lock clients over one Redis server",
+                      "Bars of the medians in docs/performance.md, with their spread.")
+    picture.text(20, 32, "Over one Redis server, beside other lock clients", "large")
+    cpus = run["machine"]["cpus"].partition(" ")[0]
+    picture.text(20, 52, f"{run['when'][:10]}, {cpus} CPUs, {run['rounds']} rounds; method in docs/performance.md",
+                 "small muted")
     y = 84
-    for column, heading in ((1, "half of them sooner (p50)"), (2, "one of a hundred later (p99)")):
-        bars = [(row[0], *[int(row[column])] * 3, row[0] == "liblock") for row in rows]
-        y = panel(picture, y, heading, "us", "shorter is better", bars)
+    for heading, unit, scale, better, rows in panels:
+        found = [(label, *(known[row, name][one] * scale for one in ("median", "min", "max")), label == "liblock")
+                 for row, name, label in rows]
+        y = panel(picture, y, heading, unit, better, found)
     return picture

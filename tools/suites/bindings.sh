@@ -26,7 +26,7 @@ install_for_bindings() {
 tests_of() { # NAME KIND FOLDER COMMAND…
   local name=$1 kind=$2 folder=$3
   shift 3
-  python3 "$root/tools/run_tests.py" --label "$suite/$name" -- \
+  python3 "$root/tools/run_tests.py" --label "$suite/$name" --timed -- \
     python3 "$root/tools/tap_of.py" --in "$folder" "$kind" "$@" || true
 }
 # The same beside a server, whose url is in the variable.
@@ -102,7 +102,7 @@ same_in_all_languages() { # PROGRAMS of each context…
   local -a programs=()
   local one
   for one in "$@"; do programs+=(--programs "$one"); done
-  run_program "$root/tests/conformance/compare.py" "$agent" "${runners[@]}" "${programs[@]}"
+  run_timed_program "$root/tests/conformance/compare.py" "$agent" "${runners[@]}" "${programs[@]}"
 }
 
 # Not Ruby's: its interpreter frees nothing at its end.

@@ -7,6 +7,7 @@ gate_needs="redis postgres libpq libcurl doxygen ruby ruby-redis"
 
 quick() {
   run_program "$root/tools/pictures/draw.py" "$root" --check
+  run_program "$root/tests/reliability/report.py" "$root" --check
   ordinary_build && run_program "$root/tools/check_docs.py" "$root" "$build_root/release/capi"
 }
 gate() {

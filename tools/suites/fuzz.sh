@@ -1,23 +1,41 @@
 # SPDX-License-Identifier: MIT
 # Fuzzing of what comes from outside, with libFuzzer under ASan and UBSan, from the committed corpus on. The quick form
 # is the replay of the corpus, which the suite unit has.
-suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka clang tsan"
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka clang tsan lua"
 found=$build_root/fuzz-found
+fuzz_targets="calls options reply scripts table words"
 
-fuzz() { # SECONDS for each target
-  local target
-  mkdir -p "$found"
-  CC=clang CXX=clang++ CXXFLAGS=-fsanitize=fuzzer-no-link configure fuzz "${hasty[@]}" \
-    -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 -Dtests=enabled -Dfuzz=enabled \
-    -Dexamples=disabled &&
-    build fuzz tests/fuzz/fuzz-reply tests/fuzz/fuzz-words || { fail "build of build/fuzz"; return 1; }
-  for target in reply words; do
-    mkdir -p "$found/$target"
-    check "nothing_is_found_in_${target}_in_$1_s" "$build_root/fuzz/tests/fuzz/fuzz-$target" "-max_total_time=$1" \
-      -max_len=4096 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 "-artifact_prefix=$found/$target-" \
-      "$found/$target" "$root/tests/fuzz/corpus/$target"
+# How many inputs each target was given, as libFuzzer says at its end.
+executed() { # SECONDS for each target
+  local target log between='{"executions": {'
+  for target in $fuzz_targets; do
+    log=$log_dir/check-fuzz-nothing_is_found_in_${target}_in_$1_s.log
+    printf '%s"%s": %d' "$between" "$target" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
+    between=', '
   done
+  printf '}, "seconds": %d, "findings": %d, "command": "./dev test %s fuzz"}\n' "$1" \
+    "$(find "$found" -maxdepth 1 -type f | wc -l)" "$LIBLOCK_TEST_SIZE"
 }
 
-gate() { fuzz 20; }
+fuzz() { # SECONDS for each target
+  local target running
+  local -a programs=() pids=()
+  for target in $fuzz_targets; do programs+=("tests/fuzz/fuzz-$target"); done
+  mkdir -p "$found"
+  addresses_build && build_more asan "${programs[@]}" || return 1
+  [ -z "${builds_only:-}" ] || return 0
+  for target in $fuzz_targets; do
+    mkdir -p "$found/$target"
+    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+    check "nothing_is_found_in_${target}_in_$1_s" "$build_root/asan/tests/fuzz/fuzz-$target" "-max_total_time=$1" \
+      -max_len=4096 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 "-artifact_prefix=$found/$target-" \
+      "$found/$target" "$root/tests/fuzz/corpus/$target" &
+    pids+=($!)
+  done
+  for running in "${pids[@]}"; do wait "$running" || fail "a target broke off"; done
+  executed "$1" >"$LIBLOCK_RELIABILITY/fuzz.json"
+}
+
+ahead() { "$1"; }
+gate() { fuzz 10; }
 nightly() { fuzz 600; }

@@ -7,7 +7,8 @@ interop=$build_root/interop
 
 install_redis_py() {
   [ -x "$interop/venv/bin/python" ] || python3 -m venv "$interop/venv" || return 1
-  "$interop/venv/bin/python" -c 'import redis' 2>/dev/null || "$interop/venv/bin/pip" install -q 'redis==5.2.1'
+  "$interop/venv/bin/python" -c 'import redis' 2>/dev/null ||
+    "$interop/venv/bin/pip" install -q -r "$root/tests/interop/requirements.txt"
 }
 install_redlock() {
   mkdir -p "$interop/node" && cp "$root/tests/interop/node-redlock/package.json" "$interop/node/" || return 1
@@ -41,7 +42,19 @@ pairs() { # SECTIONS
     "$tests/support/intervals/check-intervals" "$1" "${foreign[@]}"
 }
 
+# The clients that the benchmarks compare with liblock are locks, and are compared as they should be.
+peers() { # CLIENT…, those that the pairs have installed; none = all
+  run_program "$root/bench/harness/peer_selftest.py"
+  run_program "$root/bench/peers/remote/exclusion_test.py" "$build_root/release" "$@"
+}
+
 # Two hundred are over before a waiter has looked often enough between them.
-quick() { pairs 1000; }
-gate() { pairs 2000; }
-nightly() { pairs 10000; }
+quick() { pairs 600; }
+gate() {
+  pairs 2000
+  peers liblock 'hiredis sync' redsync redis-py node-redlock
+}
+nightly() {
+  pairs 10000
+  peers
+}

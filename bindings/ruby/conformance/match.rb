@@ -9,7 +9,7 @@ module Conformance
   module Match
     COUNTERS = %w[locks_held waiters acquired released contended handed_off expired taken_away taken_over timeouts
                   canceled deadlocks deadlock_searches renewals sweeps sweep_entries sweep_entries_per_hold_max
-                  dropped_notices].freeze
+                  dropped_notices passed_on].freeze
     TYPES = {
       number: %w[token attempts waited_ms remaining_ms queue_position queue_length hold_count votes nodes count
                  waiter_count priority on_open_calls globals queues cleared_keys dequeued held_for_ms initial_ttl_ms

@@ -409,6 +409,9 @@ typedef struct liblock_context_options {
   int64_t clock_step_ms;        /* a node whose clock moves so far gives no vote for max_ttl_ms; 500; 1 to 600,000 */
   int32_t votes;                /* nodes that must grant: more than half, or LIBLOCK_VOTES_ALL; 0 = a majority */
   int32_t restart_policy;       /* LIBLOCK_RESTART_…; every context of the quorum must say the same */
+  int64_t front_ms;             /* servers: a lock goes from hand to hand within this context, without a round trip,
+                                 * while nobody else is known to wait, and for so long after that; 0; to 600,000; -1 =
+                                 * never: each release and each waiter is the servers' business */
 } liblock_context_options;
 
 LIBLOCK_API void liblock_context_options_init(liblock_context_options *options, size_t struct_size);
@@ -431,14 +434,16 @@ LIBLOCK_API liblock_status liblock_open(const char *url, const liblock_context_o
 
 /* Ends everything the context does: pending waits and requests end as CLOSED, locks are released or left (on_close),
  * owners are closed; returns when no other thread is inside a wait of this context. Callbacks of the ended requests
- * still come. A second call returns OK. Returns [OK, WOULD_DEADLOCK from inside a callback]. Since 0.1. */
+ * still come. A second call returns OK. Returns [OK, WOULD_DEADLOCK from inside a callback, NO_MEMORY: all calls answer
+ * CLOSED, call it again to end the rest]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_close(liblock_context *context);
 
 /* The same without waiting; the callback (may be NULL) is the last one of this context. The context may be freed in
- * it. Returns [OK]. Since 0.1. */
+ * it. Returns [OK, NO_MEMORY: as liblock_close, and no callback comes]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_close_async(liblock_context *context, liblock_callback callback, void *user_data);
 
-/* Frees a context; closes it first where that was forgotten. The last call on it. Since 0.1. */
+/* Frees a context; closes it first where that was forgotten. The last call on it. Where closing finds no memory for a
+ * second, it ends the process (docs/errors.md): nobody could release then what is held. Since 0.1. */
 LIBLOCK_API void liblock_context_free(liblock_context *context);
 
 /* Is the backend there? Local: OK while open. Returns [OK, CONNECT, AUTH, SERVER …]. Since 0.1. */
@@ -637,7 +642,9 @@ enum { LIBLOCK_EXTEND_SET = 0, LIBLOCK_EXTEND_ADD = 1 };
  * Returns [OK, LOST, NOT_HELD, INVALID_HANDLE]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_extend(liblock_context *context, liblock_lock lock, int64_t ttl_ms, int32_t flags,
                                           liblock_result *result);
-/* Replaces the value that the lock carries (0 to 4,096 bytes). Returns [OK, LOST, NOT_HELD, INVALID_HANDLE]. */
+/* Replaces the value that the lock carries (0 to 4,096 bytes). Returns [OK, LOST, NOT_HELD, INVALID_HANDLE; over a
+ * quorum BUSY: nothing was changed, since others change it at the same time, or one that did has not been heard of for
+ * too short a time; call again]. */
 LIBLOCK_API liblock_status liblock_update(liblock_context *context, liblock_lock lock, const void *value,
                                           size_t value_size, liblock_result *result);
 
@@ -645,7 +652,7 @@ LIBLOCK_API liblock_status liblock_update(liblock_context *context, liblock_lock
  * or prefix: for whoever was told the value (expected_size 0 = none). After a release the holder's handles are LOST. A
  * lease that is renewed goes on being renewed; on a server one is never shortened this way, and its holder counts on
  * no more than he asked for himself. ttl_ms cannot be TTL_AUTO. Returns [OK, NOT_HELD, NOT_OWNER: it carries another
- * value, or belongs to a foreign client, IN_DOUBT: no answer]. Since 0.1. */
+ * value, or belongs to a foreign client, IN_DOUBT: no answer, BUSY: an update as of liblock_update]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_release_key(liblock_context *context, const void *key, size_t key_size,
                                                const void *expected, size_t expected_size, liblock_result *result);
 LIBLOCK_API liblock_status liblock_extend_key(liblock_context *context, const void *key, size_t key_size,
@@ -1066,6 +1073,7 @@ typedef struct liblock_stats {
   uint64_t sweep_entries_per_hold_max; /* most entries looked at while one shard was held */
   uint64_t dropped_notices;      /* (this context) losses that found their completion queue full */
   uint64_t dropped_events;       /* (this context) events that found events_max others waiting to be delivered */
+  uint64_t passed_on;            /* of handed_off, those that no server was asked for (front_ms) */
 } liblock_stats;
 
 LIBLOCK_API void liblock_stats_init(liblock_stats *stats, size_t struct_size);
@@ -1150,7 +1158,8 @@ LIBLOCK_API liblock_status liblock_completions_next(liblock_completions *complet
                                                     liblock_completion *completion);
 /* No new requests; what is pending still arrives and can be read. Wakes those who wait. Returns [OK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_completions_close(liblock_completions *completions);
-/* Frees the queue; what still comes is dropped. Locks granted to it unread are released. Since 0.1. */
+/* Frees the queue; what still comes is dropped. Locks granted to it unread are released, those that come to it later by
+ * the thread that callbacks run on, soon after. Since 0.1. */
 LIBLOCK_API void liblock_completions_free(liblock_completions *completions);
 
 #ifdef __cplusplus

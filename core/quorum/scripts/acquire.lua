@@ -4,11 +4,13 @@
 -- KEYS: node; (lock, fence, metadata, tickets, alive, claim, promise) of each key
 -- ARGV: 1 who | 2 boot | 3 not_after | 4 attempt id | 5 lease_ms | 6 token that is proposed | 7 owner | 8 instance |
 --   9 ticket | 10 id in the line, empty = does not wait | 11 alive_ms | 12 1 = passes over those who wait |
---   13 state of the record | 14 value | 15 metadata | 16 1 = say who holds the key and who is first | 17 votes
--- Returns: OK, now, token, 1 = it counts, largest token here | BUSY, now, index of the key, PTTL of its holder or of
---   whom it is kept for, largest token here, place in the line, length of the line, ticket of the holder, for how many
---   us he has held it or -1 = nobody does, least ticket in the line or 0, 1 = held by a foreign client (, record of the
---   holder, id of the first) | LATE, now | TTL, now, longest lease in ms | CONFIG, now, who it is instead | an error
+--   13 state of the record | 14 value | 15 metadata | 16 1 = say who holds the key and who is first | 17 votes |
+--   18 how many tokens are reserved, from its own on
+-- Returns: OK, now, token, 1 = it counts, largest token here, 1 = others wait in the line | BUSY, now, index of the
+--   key, PTTL of its holder or of whom it is kept for, largest token here, place in the line, length of the line,
+--   ticket of the holder, for how many us he has held it or -1 = nobody does, least ticket in the line or 0,
+--   1 = held by a foreign client (, record of the holder, id of the first) | LATE, now | TTL, now, longest lease in
+--   ms | CONFIG, now, who it is instead | an error
 -- Uses: clock, text, node, names, words, record, line
 local now = server_now()
 local refused = admit(now, ARGV[1], ARGV[2])
@@ -18,6 +20,7 @@ if now > tonumber(ARGV[3]) then return {'LATE', now} end
 local id, waiter, ticket, barges = ARGV[4], ARGV[10], tonumber(ARGV[9]), ARGV[12] == '1'
 local count = (#KEYS - 1) / kNames
 local keys, busy, holder, first, first_ticket, answered, told = {}, nil, nil, nil, nil, 0, nil
+local crowded = false
 for n = 1, count do
   local key = names(n)
   keys[n] = key
@@ -30,6 +33,7 @@ for n = 1, count do
       busy, holder = n, held
     end
   elseif not barges and redis.call('EXISTS', key.tickets, key.claim) > 0 then
+    crowded = true
     local kept_for = redis.call('GET', key.claim)
     if kept_for ~= waiter or not kept_for then
       first, first_ticket = first_in_line(key, now)
@@ -42,9 +46,14 @@ end
 
 if busy then
   local key = keys[busy]
-  if waiter ~= '' and count == 1 then stand_in_line(key, now, waiter, ARGV[9], ARGV[8], ARGV[7], ARGV[11]) end
-  if holder then first, first_ticket = first_in_line(key, now) end
   local record = holder and parse_record(holder)
+  local is_new = waiter ~= '' and count == 1 and
+    stand_in_line(key, now, waiter, ARGV[9], ARGV[8], ARGV[7], ARGV[11])
+  -- His instance may pass it on among its own, and is to know of others who wait.
+  if is_new and record and record.instance ~= ARGV[8] then
+    redis.call('PUBLISH', 'll1:i:' .. record.instance, 'q' .. key.lock)
+  end
+  if holder then first, first_ticket = first_in_line(key, now) end
   local place = waiter ~= '' and redis.call('ZRANK', key.tickets, waiter) or -1
   local answer = {'BUSY', now, busy, redis.call('PTTL', holder and key.lock or key.claim),
     math.max(mark.high, mark.floor), place, redis.call('ZCARD', key.tickets), record and tonumber(record.ticket) or 0,
@@ -59,13 +68,15 @@ end
 
 -- The same attempt once more. Where it lost a key meanwhile, it takes all of them anew.
 if told and answered == count then
-  return {'OK', now, tonumber(string.match(told, '^ll1|%x+|%x+|(%d+)|')), votes(now), mark.high}
+  return {'OK', now, tonumber(string.match(told, '^ll1|%x+|%x+|(%d+)|')), votes(now), mark.high, 0}
 end
 local token = math.min(tonumber(ARGV[6]), now + 10000000)
 for n = 1, count do token = math.max(token, math.max(register_of(keys[n]), mark.floor) + 1) end
-if token >= 4503599627370496 then return redis.error_reply('LIBLOCK the fencing tokens of this key are used up') end
+local tokens = tonumber(ARGV[18])
+local last = token - 1 + tokens
+if last >= 4503599627370496 then return redis.error_reply('LIBLOCK the fencing tokens of this key are used up') end
 for n = 1, count do
-  local raised = raise_register(keys[n], token)
+  local raised = raise_register(keys[n], last, tokens > 1 and id or nil)
   if is_error(raised) then return raised end
 end
 for n = 1, count do
@@ -82,5 +93,5 @@ for n = 1, count do
   redis.call('DEL', keys[n].promise)
   if waiter ~= '' then leave_line(keys[n], waiter) end
 end
-raise_high(token)
-return {'OK', now, token, votes(now), mark.high}
+raise_high(last)
+return {'OK', now, token, votes(now), mark.high, crowded and first_in_line(keys[1], now) and 1 or 0}

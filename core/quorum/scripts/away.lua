@@ -1,11 +1,14 @@
 -- SPDX-License-Identifier: MIT
 -- Part: taking locks away, and sending those away who wait, as an administrator wants.
 
--- From now on a renewal with this token does not write the lock anew.
+-- From now on a renewal with this token does not write the lock anew; nor with one of those behind it, which its
+-- instance may have given out, from hand to hand, before it could tell.
+local kAhead = 4096
 local function refuse_renewals(key, token)
   if token <= 0 then return end
-  raise_register(key, math.max(token + 1, register_of(key)))
-  raise_high(token + 1)
+  local refused = math.max(token + kAhead, register_of(key)) + 1
+  raise_register(key, refused)
+  raise_high(refused)
 end
 
 -- Whoever is just being granted it gets a larger token here than where his vote is taken away: he must raise them to
@@ -21,6 +24,21 @@ local function take_away(key, held, token)
     token = math.max(token, record.token)
   end
   refuse_renewals(key, token)
+end
+
+-- Who stands in line for it within an instance is known to that one alone: one that holds it or has somebody in its
+-- line. owner: as records have it, or empty = all.
+local function send_standing_away(key, record, owner, fits)
+  local instances = {}
+  if record then instances[record.instance] = true end
+  local waiting = redis.call('HGETALL', key.alive)
+  for n = 2, #waiting, 2 do
+    local instance = string.match(waiting[n], '^%d+|([^|]*)')
+    if instance then instances[instance] = true end
+  end
+  for instance in pairs(instances) do
+    if fits(instance) then redis.call('PUBLISH', 'll1:i:' .. instance, 's' .. owner .. '|' .. key.lock) end
+  end
 end
 
 -- Those of whom fits(since, instance, owner) says so; each instance hears in one message which of its own they are.

@@ -23,9 +23,12 @@ end
 local answer = {'OK', now}
 for n = 1, (#KEYS - 1) / kNames do
   local key, taken = names(n), ''
-  local away = send_away(key, waiter_fits)
   local held = redis.pcall('GET', key.lock)
   local record = type(held) == 'string' and parse_record(held)
+  send_standing_away(key, record, ARGV[5] == 'owner' and ARGV[8] or '', function(instance)
+    return ARGV[5] ~= 'instances' or named[instance]
+  end)
+  local away = send_away(key, waiter_fits)
   if record and ARGV[7] ~= '1' and is_meant(record.instance, record.owner) then
     take_away(key, held, 0)
     taken, held = record.id, false

@@ -13,7 +13,7 @@ for n = 1, (#KEYS - 1) / kNames do
   local record = id == ARGV[1] and ARGV[2] == '1' and until_us >= now and is_of(held, ARGV[4 + n]) and
     parse_record(held)
   if record and record.version < tonumber(ARGV[3]) then
-    record.version, record.value = ARGV[3], ARGV[4]
+    record.version, record.value = tonumber(ARGV[3]), ARGV[4]
     if restored_at(record.state) ~= 0 then record.state = 'c' end
     redis.call('SET', key.lock, record_of(record), 'KEEPTTL')
     redis.call('DEL', key.promise)

@@ -45,15 +45,20 @@ for n = 1, (#KEYS - 1) / kNames do
       state = 'c'
     end
     if is_newer or record.token ~= token or is_older or record.state ~= state then
-      if is_newer then record.sequence, record.instance, record.owner = ARGV[at + 1], ARGV[at + 6], ARGV[at + 5] end
+      -- Under another token it is in other hands.
+      if is_newer or record.token ~= token then record.instance, record.owner = ARGV[at + 6], ARGV[at + 5] end
+      if is_newer then record.sequence = ARGV[at + 1] end
       if record.state == 'p' then record.lease_ms = ARGV[at + 7] end
       if is_older then record.version, record.value = version, ARGV[at + 9] end
       if record.token < token then
-        -- It granted late: its register does not know yet what was agreed on.
-        local raised = raise_register(key, math.max(token, register_of(key)))
-        if is_error(raised) then return raised end
+        -- It granted late, or was not told whose it is now: its register may not know yet what was agreed on.
+        if register_of(key) < token then
+          local raised = raise_register(key, token)
+          if is_error(raised) then return raised end
+        end
         raise_high(token)
       end
+      if record.token ~= token then record.ticket = ARGV[at + 8] end
       record.token, record.state = token, state
       redis.call('SET', key.lock, record_of(record), 'PX', px_ms)
     else
@@ -67,12 +72,13 @@ for n = 1, (#KEYS - 1) / kNames do
       if is_over then knows = restored_at(state) ~= 0 and -restored_at(state) or is_as_told and 1 or 0 end
     end
   elseif not held then
-    local register = tonumber(redis.call('GET', key.fence) or 0)
+    local register, by = reserved_in(redis.call('GET', key.fence) or '0')
+    local is_last = register <= token or by == ARGV[at]
     code = -1
-    if register <= token and ARGV[4] == 'only' then
+    if is_last and ARGV[4] == 'only' then
       code = -2
-    elseif register <= token then
-      local raised = raise_register(key, math.max(token, register_of(key)))
+    elseif is_last then
+      local raised = raise_register(key, math.max(token, register_of(key)), by == ARGV[at] and by or nil)
       if is_error(raised) then return raised end
       local written = write_record(key, {
         id = ARGV[at], sequence = ARGV[at + 1], token = token, owner = ARGV[at + 5], instance = ARGV[at + 6],

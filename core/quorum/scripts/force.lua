@@ -21,7 +21,10 @@ local record = held and parse_record(held)
 local fits = ARGV[5] == '' or not held or
   (record and record.id == ARGV[5] and record.version <= tonumber(ARGV[6]))
 local away = 0
-if ARGV[8] == '1' then away = send_away(key, function() return true end) end
+if ARGV[8] == '1' then
+  send_standing_away(key, record, '', function() return true end)
+  away = send_away(key, function() return true end) + tonumber(record and record.standing or 0)
+end
 if not fits then return {'OK', now, 0, away, ''} end
 if held then take_away(key, held, tonumber(ARGV[7])) else refuse_renewals(key, tonumber(ARGV[7])) end
 -- Of a lock that is named, the token is known: whoever has it was granted it long since.

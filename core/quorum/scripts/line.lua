@@ -20,13 +20,15 @@ local function leave_line(key, waiter)
   if redis.call('GET', key.claim) == waiter then redis.call('DEL', key.claim) end
 end
 
+-- Answers whether it is new there.
 local function stand_in_line(key, now, waiter, ticket, instance, owner, alive_ms)
-  redis.call('ZADD', key.tickets, ticket, waiter)
+  local is_new = redis.call('ZADD', key.tickets, ticket, waiter) == 1
   redis.call('HSET', key.alive, waiter, digits(now + alive_ms * 1000) .. '|' .. instance .. '|' .. owner)
   if redis.call('PTTL', key.tickets) < tonumber(alive_ms) then
     redis.call('PEXPIRE', key.tickets, alive_ms)
     redis.call('PEXPIRE', key.alive, alive_ms)
   end
+  return is_new
 end
 
 -- The key is free: it is kept for the first who lives and listens, and he is told. Who cannot be told stays in line,

@@ -38,13 +38,21 @@ end
 
 local function votes(now) return (now >= mark.silent_until and not mark.needs_floor) and 1 or 0 end
 
--- The largest token of a key that was given out here, as far as it is known.
-local function register_of(key) return tonumber(redis.call('GET', key.fence) or mark.high) end
+-- The largest token of a key that was given out here, as far as it is known, and the attempt that it is reserved for:
+-- nobody else has been granted the key since, and nobody has taken it away.
+local function reserved_in(text)
+  local token, id = string.match(text, '^(%d+)|?(%x*)$')
+  return tonumber(token), id
+end
+local function register_of(key)
+  local text = redis.call('GET', key.fence)
+  return text and (tonumber(text) or reserved_in(text)) or mark.high
+end
 
 -- It outlives every lease that could be older: when it is gone, `high` stands in for it.
-local function raise_register(key, token)
+local function raise_register(key, token, id)
   local ms = digits(math.max(3600000, mark.max_ttl_ms * 2.1))
-  return redis.pcall('SET', key.fence, digits(token), 'PX', ms)
+  return redis.pcall('SET', key.fence, digits(token) .. (id and '|' .. id or ''), 'PX', ms)
 end
 
 local function raise_high(token)

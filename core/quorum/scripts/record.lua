@@ -1,24 +1,24 @@
 -- SPDX-License-Identifier: MIT
 -- Part: the string that a lock is:
---   ll1|attempt id|sequence|token|owner|instance|@granted_us,lease_ms,state,version,ticket,votes|value
+--   ll1|attempt id|sequence|token|owner|instance|@granted_us,lease_ms,state,version,ticket,votes[,standing]|value
 -- state c = as it is, p = promised only: whoever asked has not heard yet that it is his, r and a time = restored then:
 -- a renewal brought it, and a newer value may have been agreed on with this node before that. votes: how many nodes
--- must have a lock that is on some of them; 0 = as many as the quorum takes. A string that is not built so was set by
--- another kind of client.
+-- must have a lock that is on some of them; 0 = as many as the quorum takes. standing: how many stand in line for it
+-- within the instance. A string that is not built so was set by another kind of client.
 local function record_of(r)
   return table.concat({'ll1|' .. r.id, r.sequence, digits(r.token), r.owner, r.instance,
     '@' .. digits(r.since) .. ',' .. r.lease_ms .. ',' .. r.state .. ',' .. digits(r.version) .. ',' ..
-      r.ticket .. ',' .. r.votes, r.value}, '|')
+      r.ticket .. ',' .. r.votes .. (r.standing and ',' .. r.standing or ''), r.value}, '|')
 end
 
 local function parse_record(text)
-  local id, sequence, token, owner, instance, since, lease_ms, state, version, ticket, votes, value =
-    string.match(text, '^ll1|(%x+)|(%x+)|(%d+)|([^|]*)|([^|]*)|@(%d+),(%d+),(%a%d*),(%d+),(%d+),(%d+)|(.*)$')
+  local id, sequence, token, owner, instance, since, lease_ms, state, version, ticket, votes, standing, value =
+    string.match(text, '^ll1|(%x+)|(%x+)|(%d+)|([^|]*)|([^|]*)|@(%d+),(%d+),(%a%d*),(%d+),(%d+),(%d+),?(%d*)|(.*)$')
   if not id then return nil end
   return {
     id = id, sequence = sequence, token = tonumber(token), owner = owner, instance = instance, since = tonumber(since),
     lease_ms = lease_ms, state = state, version = tonumber(version), ticket = ticket, votes = votes,
-    value = value,
+    standing = standing ~= '' and standing or nil, value = value,
   }
 end
 

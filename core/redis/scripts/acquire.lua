@@ -11,14 +11,28 @@
 --   21 1 = to the end of the queue |
 --   22 index of the key in whose queue it stands, 0 = none | 23 1 = its instance hears messages |
 --   24 1 = say who holds the key and who is first
--- Returns: OK, now, token | BUSY, now, index of the key, PTTL of its holder, waiting since, place, 1 = held by
---   a foreign client, length of the queue, ticket, how many dead ones left the queue (, record of the holder, owner of
---   the first in the queue) | LATE, now | an error
--- Uses: clock, names, words, grant, hand_on
+-- Returns: OK, now, token, 1 = others wait in the queue of the last key | BUSY, now, index of the key, PTTL of its
+--   holder, waiting since, place, 1 = held by a foreign client, length of the queue, ticket, how many dead ones left
+--   the queue (, record of the holder, owner of the first in the queue) | LATE, now | an error
+-- Uses: clock, text, names, words, grant, hand_on
 local now = server_now()
 if now > tonumber(ARGV[5]) then return {'LATE', now} end
 local id, mode = ARGV[1], ARGV[8]
 local barges = mode == 'any' or mode == 'barge'
+-- One key that is free and that nobody waits for: that is what most ask for.
+if #KEYS == kNames and ARGV[22] == '0' and mode ~= 'any' then
+  local held = redis.pcall('GET', KEYS[1])
+  if is_error(held) then return held end
+  if not held and (barges or redis.call('EXISTS', KEYS[3]) == 0) then
+    local token = next_token({KEYS[2]}, now, ARGV[6], ARGV[7])
+    if is_error(token) then return token end
+    local record = record_of(id, token, ARGV[2], ARGV[3], now, ARGV[4], ARGV[11])
+    local written = write_record(names(1), record, ARGV[4], ARGV[13])
+    if is_error(written) then return written end
+    return {'OK', now, token, 0}
+  end
+end
+-- Here: hand_on
 local ours = 'll1|' .. id
 local count = (#KEYS - ARGV[12]) / kNames
 local keys, tokens, waited_for, busy, holder = {}, {}, {}, nil, nil
@@ -80,17 +94,10 @@ if is_held then
       if ttl_ms == '0' then redis.call('PERSIST', name) else redis.call('PEXPIRE', name, ttl_ms) end
     end
   end
-  if not busy then return {'OK', now, tokens[1]} end
+  if not busy then return {'OK', now, tokens[1], redis.call('EXISTS', keys[count].queue)} end
 else
-  local token = math.max(now, tonumber(ARGV[6]))
-  for _, name in ipairs(fences) do token = math.max(token, fence_of(name) + 1) end
-  -- In this order: one more than the bound is no number of its own.
-  local last = token - 1 + ARGV[7]
-  if last >= 9007199254740992 then return redis.error_reply('LIBLOCK the fencing tokens of this key are used up') end
-  for _, name in ipairs(fences) do
-    local raised = raise_fence(name, last, now)
-    if is_error(raised) then return raised end
-  end
+  local token = next_token(fences, now, ARGV[6], ARGV[7])
+  if is_error(token) then return token end
   local record = record_of(id, token, ARGV[2], ARGV[3], now, ttl_ms, ARGV[11])
   for n = 1, taken do
     local written = write_record(keys[n], record, ttl_ms, busy and '' or ARGV[13])
@@ -99,19 +106,19 @@ else
     if mode == 'any' then
       redis.call('ZREM', keys[n].anyone, ARGV[3])
       if ARGV[10] == '1' then
-        redis.call('ZADD', keys[n].anyone, string.format('%.0f', now), ARGV[3])
+        redis.call('ZADD', keys[n].anyone, digits(now), ARGV[3])
         redis.call('PEXPIRE', keys[n].anyone, ARGV[9])
       end
     end
   end
-  if not busy then return {'OK', now, token} end
+  if not busy then return {'OK', now, token, waited_for[count] and redis.call('EXISTS', keys[count].queue) or 0} end
 end
 
 local key = keys[busy]
 local since, ticket = tonumber(ARGV[19]), tonumber(ARGV[18])
 if since == 0 then since = now end
 if mode == 'any' then
-  redis.call('ZADD', key.anyone, 'NX', string.format('%.0f', now), ARGV[3])
+  redis.call('ZADD', key.anyone, 'NX', digits(now), ARGV[3])
   redis.call('PEXPIRE', key.anyone, ARGV[9])
 else
   local was_empty = redis.call('EXISTS', key.queue) == 0
@@ -120,7 +127,7 @@ else
       ticket = ticket, anew = ARGV[21] == '1', order = tonumber(ARGV[15]), offset = tonumber(ARGV[16]),
     })
   end
-  local entry = {string.format('%.0f', ticket), string.format('%.0f', since), ARGV[14], ARGV[15], ARGV[17], ARGV[3],
+  local entry = {digits(ticket), digits(since), ARGV[14], ARGV[15], ARGV[17], ARGV[3],
     ARGV[2], ARGV[20], #ARGV[13], ARGV[13] .. ARGV[11]}
   redis.call('HSET', key.entries, id, table.concat(entry, '|'))
   heard_of(key, now, ARGV[3], ARGV[9], ARGV[23])

@@ -4,14 +4,14 @@
 -- ARGV: 1 release, set, add or update | 2 the value that it must carry | 3 ttl_ms, 0 = no expiry; or the new value
 -- Returns: 0 = not held, 1 = another value, or a foreign client's, 2 = done; then what is left of the lease in ms,
 --   -1 = no expiry | an error
--- Uses: clock, names, words, grant, hand_on
+-- Uses: clock, text, names, words, grant, hand_on
 local key, how = names(1), ARGV[1]
 local lock, metadata = key.lock, key.metadata
 local held = redis.pcall('GET', lock)
 if type(held) == 'table' then return held end
 if not held then return {0, 0} end
 local head, instance, rest = string.match(held, '^(ll1|%x+|%x+|%d+|[^|]*|([^|]*)|)(.*)$')
-local since = head and string.match(rest, '^@%d+,%d+|') or ''
+local since = head and string.match(rest, '^@[%d,]+|') or ''
 if not head or string.sub(rest, #since + 1) ~= ARGV[2] then return {1, 0} end
 if how == 'release' then
   redis.call('PUBLISH', 'll1:i:' .. instance, 'l' .. lock)

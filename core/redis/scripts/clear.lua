@@ -6,7 +6,7 @@
 --   have it, or the instance; dead: how long a request may wait, in us | 3 the instances that are dead …
 -- Returns: now, then for each key: attempt id of the lock that was taken away, or empty; look: the instance that holds
 --   it and that nobody listens for, or empty; then how many waiters were sent away (instances count as one each)
--- Uses: clock, names, words, grant, hand_on, listens, send_away
+-- Uses: clock, text, names, words, grant, hand_on, listens, send_away
 local now, whom, named, dead = server_now(), ARGV[1], ARGV[2], {}
 for n = 3, #ARGV do dead[ARGV[n]] = true end
 local function is_meant(instance, owner)
@@ -22,9 +22,24 @@ local function instances_away(key)
   for _, instance in ipairs(redis.call('ZRANGE', key.anyone, 0, -1)) do
     if whom ~= 'owner' and is_meant(instance) then
       count = count + redis.call('ZREM', key.anyone, instance)
-      redis.call('PUBLISH', 'll1:i:' .. instance, 'd' .. string.format('%.0f', now) .. '|' .. key.lock)
+      redis.call('PUBLISH', 'll1:i:' .. instance, 'd' .. digits(now) .. '|' .. key.lock)
     end
   end
+  return count
+end
+-- Who stands in line within the holder's instance has no place in the queue: it is told, and knows who is meant.
+-- Answers how many there are, where all of them are.
+local function standing_away(key, held, instance)
+  local count = tonumber(string.match(held, '^ll1|%x+|%x+|%d+|[^|]*|[^|]*|@%d+,%d+,(%d+)|')) or 0
+  local to = 'll1:i:' .. instance
+  if whom == 'owner' then
+    if string.sub(named, 1, #instance + 1) == instance .. '/' then
+      redis.call('PUBLISH', to, 'o' .. digits(now) .. '|' .. named .. '|' .. key.lock)
+    end
+    return 0
+  end
+  if not is_meant(instance) then return 0 end
+  redis.call('PUBLISH', to, 'd' .. digits(now) .. '|' .. key.lock)
   return count
 end
 local answer = {now}
@@ -37,6 +52,7 @@ for at = 1, #KEYS, kNames do
     if id and listens(instance) == 0 then taken = instance end
   else
     away = send_away(key, now, waiter_fits) + instances_away(key)
+    if id and whom ~= 'dead' then away = away + standing_away(key, held, instance) end
     if id and is_meant(instance, owner) then
       redis.call('PUBLISH', 'll1:i:' .. instance, 'l' .. key.lock)
       taken = id

@@ -23,8 +23,8 @@ local function gap_is_due(key, now, gap_ms)
   if gap_ms < 0 then return false end
   local last = redis.call('GET', key.gap)
   if last and now - last < gap_ms * 1000 then return false end
-  local ms = string.format('%.0f', math.max(10000, 2 * gap_ms))
-  return not is_error(redis.pcall('SET', key.gap, string.format('%.0f', now), 'PX', ms)) and last ~= false
+  local ms = digits(math.max(10000, 2 * gap_ms))
+  return not is_error(redis.pcall('SET', key.gap, digits(now), 'PX', ms)) and last ~= false
 end
 
 -- The key was left free, and whoever was told has not come yet.
@@ -45,16 +45,20 @@ local function lease_left(key, now, lease_ms, instance)
   return left, listens == '1'
 end
 
--- Grants a free key to a waiter; false: there is no memory for it.
+-- Grants a free key to a waiter, with a block of tokens for those of its instance who get the key from hand to hand
+-- (remote/front.hpp); nil: there is no memory for it.
+local kTokenBlock = 256
 local function grant_to(key, now, id, entry, left)
   local lease_ms, owner, size, rest = string.match(entry, '^%d+|%d+|(%d+)|%d+|%-?%d+|[^|]*|([^|]*)|%d+|(%d+)|()')
   local instance, number = string.match(entry, '^%d+|%d+|%d+|%d+|%-?%d+|([^|]*)|[^|]*|(%d+)|')
   local token = math.max(now, fence_of(key.fence) + 1)
-  if token >= 9007199254740992 or is_error(raise_fence(key.fence, token, now)) then return nil end
+  local last = token - 1 + kTokenBlock
+  if last >= 9007199254740992 or is_error(raise_fence(key.fence, last, now)) then return nil end
   local record = record_of(id, token, owner, instance, now, lease_ms, string.sub(entry, rest + size))
   local metadata = string.sub(entry, rest, rest + size - 1)
   if is_error(write_record(key, record, left, metadata)) then return nil end
-  return 'g' .. id .. number .. '|' .. string.format('%.0f', token) .. '|' .. left .. '|' .. key.lock
+  local others = redis.call('ZCARD', key.queue) - 1
+  return 'g' .. id .. number .. '|' .. digits(token) .. '|' .. left .. '|' .. others .. '|' .. key.lock
 end
 
 -- A key is free: the first in its queue who lives and listens gets it, or is told to come for it. The dead leave the
@@ -95,14 +99,14 @@ local function enqueue(key, now, id, place)
   local ticket = place.ticket
   if ticket == 0 or place.anew then
     ticket = math.max(now, (tonumber(redis.call('HGET', key.entries, 't')) or 0) + 1)
-    redis.call('HSET', key.entries, 't', string.format('%.0f', ticket))
+    redis.call('HSET', key.entries, 't', digits(ticket))
   end
   local score = (place.order == 1 and -ticket or ticket) + place.offset
   if place.anew then
     local last = redis.call('ZRANGE', key.queue, -1, -1, 'WITHSCORES')[2]
     score = math.max(ticket, last and last + 1 or 0)
   end
-  redis.call('ZADD', key.queue, string.format('%.0f', score), id)
+  redis.call('ZADD', key.queue, digits(score), id)
   return ticket
 end
 
@@ -119,7 +123,7 @@ end
 -- Its instance lives, and so does the queue. Processes come and go while a queue is never empty: before they are many,
 -- those who are gone are forgotten.
 local function heard_of(key, now, instance, alive_ms, listens)
-  local heard = string.format('%.0f|%s|%s', now, alive_ms, listens)
+  local heard = digits(now) .. '|' .. alive_ms .. '|' .. listens
   local is_new = redis.call('HSET', key.entries, 'i' .. instance, heard) == 1
   if is_new and redis.call('HLEN', key.entries) % 64 == 0 then forget_dead(key, now) end
   if redis.call('PTTL', key.entries) < tonumber(alive_ms) then

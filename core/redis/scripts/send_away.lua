@@ -33,7 +33,7 @@ local function send_away(key, now, fits)
     if kept[instance] then
       for _, id in ipairs(ids) do redis.call('PUBLISH', 'll1:i:' .. instance, 's' .. id .. lock) end
     else
-      redis.call('PUBLISH', 'll1:i:' .. instance, 'd' .. string.format('%.0f', now) .. '|' .. lock)
+      redis.call('PUBLISH', 'll1:i:' .. instance, 'd' .. digits(now) .. '|' .. lock)
     end
   end
   if #gone > 0 and redis.call('EXISTS', queue) == 0 then redis.call('DEL', entries) end

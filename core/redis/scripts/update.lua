@@ -11,7 +11,7 @@ for n = 1, #KEYS do
     answer[n] = 1
     if ARGV[1] > string.sub(held, 38, 45) then
       local fields = string.match(held, '^[^|]*|[^|]*|[^|]*(|[^|]*|[^|]*|[^|]*|)')
-      local since = string.match(held, '^@%d+,%d+|', 46 + #fields) or ''
+      local since = string.match(held, '^@[%d,]+|', 46 + #fields) or ''
       redis.call('SET', KEYS[n], string.sub(held, 1, 37) .. ARGV[1] .. fields .. since .. ARGV[2], 'KEEPTTL')
     end
   end

@@ -18,7 +18,7 @@ static const struct {
     {NUMBER,
      "locks_held waiters acquired released contended handed_off expired taken_away taken_over timeouts"
      " canceled deadlocks deadlock_searches renewals sweeps sweep_entries sweep_entries_per_hold_max"
-     " dropped_notices"},
+     " dropped_notices passed_on"},
     {STATUS, "status"},
     {TRUTH, "locked queued held global zombie"},
     {FLAGS, "flags"},

@@ -169,15 +169,17 @@ static void perform_wait_released(struct call *call) {
   tell_result(call, status, &result);
 }
 
-#define COUNTERS(X)                                                                                \
-  X(locks_held)                                                                                    \
-  X(waiters)                                                                                       \
-  X(acquired)                                                                                      \
-  X(released)                                                                                      \
-  X(contended)                                                                                     \
-  X(handed_off)                                                                                    \
-  X(expired) X(taken_away) X(taken_over) X(timeouts) X(canceled) X(deadlocks) X(deadlock_searches) \
-      X(renewals) X(sweeps) X(sweep_entries) X(sweep_entries_per_hold_max) X(dropped_notices)
+#define COUNTERS(X)                                                                             \
+  X(locks_held)                                                                                 \
+  X(waiters)                                                                                    \
+  X(acquired)                                                                                   \
+  X(released)                                                                                   \
+  X(contended)                                                                                  \
+  X(handed_off)                                                                                 \
+  X(expired)                                                                                    \
+  X(taken_away)                                                                                 \
+  X(taken_over) X(timeouts) X(canceled) X(deadlocks) X(deadlock_searches) X(renewals) X(sweeps) \
+      X(sweep_entries) X(sweep_entries_per_hold_max) X(dropped_notices) X(passed_on)
 #define COUNTER_NAME(name) " " #name
 
 static void perform_stats(struct call *call) {

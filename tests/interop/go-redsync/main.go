@@ -33,11 +33,6 @@ func nowNs() int64 {
 	return ts.Nano()
 }
 
-func pauseAs(name string) {
-	ms, _ := strconv.Atoi(os.Getenv(name))
-	time.Sleep(time.Duration(ms) * time.Millisecond)
-}
-
 func section(directory string, log *os.File) {
 	begin := nowNs()
 	marker, counter := filepath.Join(directory, "marker"), filepath.Join(directory, "counter")
@@ -50,7 +45,6 @@ func section(directory string, log *os.File) {
 	must(err)
 	must(os.WriteFile(counter, []byte(fmt.Sprintf("%d\n", value+1)), 0o600))
 	must(os.Remove(marker))
-	pauseAs("INTEROP_HOLD_MS")
 	fmt.Fprintf(log, "redsync %d %d\n", begin, nowNs())
 }
 
@@ -87,7 +81,6 @@ func main() {
 		if ok, err := mutex.Unlock(); !ok || err != nil {
 			must(fmt.Errorf("unlock: %v %v", ok, err))
 		}
-		pauseAs("INTEROP_PAUSE_MS")
 	}
 	must(log.Close())
 }

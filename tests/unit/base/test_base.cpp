@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Hash, byte order, durations, statuses, lists, handles.
+// Hash, byte order, durations, statuses, lists, handles, what is wiped.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -12,6 +12,7 @@
 #include "base/lasting_text.hpp"
 #include "base/list.hpp"
 #include "base/status.hpp"
+#include "base/wipe.hpp"
 #include "engine/handle.hpp"
 #include "runtime/inbox.hpp"
 
@@ -170,7 +171,18 @@ UNIT_TEST(thousands_of_tasks_ring_once_and_run_in_their_order) {
   EXPECT(ran.size() == 5'000 && std::is_sorted(ran.begin(), ran.end()));
 }
 
-UNIT_MAIN("base", cmocka_unit_test(thousands_of_tasks_ring_once_and_run_in_their_order),
+UNIT_TEST(what_is_wiped_is_gone_also_where_the_text_had_become_shorter) {
+  for (const size_t size : {10, 100}) {  // within the object, and outside of it
+    std::string text(size, 's');
+    text.resize(3);
+    const char *const bytes = text.data();
+    wipe(text);
+    EXPECT(text.empty() && text.data() == bytes && std::count(bytes, bytes + size, 's') == 0);
+  }
+}
+
+UNIT_MAIN("base", cmocka_unit_test(what_is_wiped_is_gone_also_where_the_text_had_become_shorter),
+          cmocka_unit_test(thousands_of_tasks_ring_once_and_run_in_their_order),
           cmocka_unit_test(keys_of_every_length_hash_apart_and_apart_by_seed),
           cmocka_unit_test(one_changed_byte_changes_the_hash),
           cmocka_unit_test(machines_without_wide_words_hash_to_the_same),

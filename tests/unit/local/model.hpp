@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a table with two keys does, said as plainly as possible and without a line of the table's code:
+// What a table with a few keys does, said as plainly as possible and without a line of the table's code:
 // requests of named owners that reenter, wait in order of arrival, take all keys at once or those before the
 // first busy one.
 #pragma once
@@ -20,6 +20,8 @@ struct Request {
   std::vector<int> taken = {};
   bool has(int key) const { return std::find(taken.begin(), taken.end(), key) != taken.end(); }
 };
+
+inline constexpr int kKeysMax = 4;
 
 class Table {
  public:
@@ -99,7 +101,7 @@ class Table {
     }
   }
 
-  std::deque<int> queues_[2];
+  std::deque<int> queues_[kKeysMax];
   std::deque<int> handed_;
 };
 

@@ -162,6 +162,71 @@ UNIT_TEST(a_server_that_is_refused_leaves_no_mark_on_the_others_that_were_named_
   right.take("k");
 }
 
+namespace {
+
+// Whoever comes late reaches none but a node that has just lost its data, by names that are not those which the quorum
+// was begun with: a mark of theirs would be another quorum's.
+struct Alone {
+  Alone() : nodes(s.nodes) {
+    nodes[2] = &s.world.add_node("fresh");
+    set_nodes(*s.a, nodes);
+    s.world.run_ms(30'000);
+    for (Process *by : {s.a.get(), s.b.get()}) by->host().cut();
+    nodes[2]->flush_data();
+    late = std::make_unique<Process>(s.world, "late", over(nodes, brief()));
+    for (const int n : {0, 1}) s.world.link(late->host(), *nodes[n]).cut();
+  }
+  Stage s{3, 1, true, brief()};
+  std::vector<Node *> nodes;
+  std::unique_ptr<Process> late;
+};
+
+}  // namespace
+
+UNIT_TEST(a_node_that_lost_its_data_is_not_marked_by_whoever_reaches_it_alone) {
+  Alone scene;
+  Process &late = *scene.late;
+  Node &node = *scene.nodes[2];
+  const auto opened = open(late, scene.s.world);
+  EXPECT(opened->status == Status::OK && opened->says("without a mark") && opened->says(url(node)));
+  EXPECT(shown(late).find("as many answer as must vote") != std::string::npos);
+  EXPECT(node.ask({"EXISTS", "ll1:node"}).is(0));
+  Wanted &lock = late.acquire({"k"}, without_waiting(1'000));
+  scene.s.world.run_ms(1'000);
+  EXPECT(lock.is(Status::NO_QUORUM));
+  for (const int n : {0, 1}) scene.s.world.link(late.host(), *scene.nodes[n]).mend();
+  scene.s.world.run_ms(30'000);
+  late.take("k", brief_lease());
+  EXPECT(node.ask({"HGET", "ll1:node", "needs_floor"}).is("0"));
+}
+
+UNIT_TEST(what_was_said_before_the_others_answered_is_asked_anew) {
+  Alone scene;
+  Stage &s = scene.s;
+  s.world.run_ms(2'000);
+  for (Process *by : {s.a.get(), s.b.get()}) by->host().mend();
+  s.a->take("k", brief_lease());
+  s.world.run_ms(30'000);
+  EXPECT(!scene.nodes[2]->ask({"HGET", "ll1:node", "who"}).text.empty());
+  // It hears of another one that has no mark, and of none that has.
+  for (Process *by : {s.a.get(), s.b.get()}) by->host().cut();
+  scene.nodes[1]->flush_data();
+  s.world.link(scene.late->host(), *scene.nodes[1]).mend();
+  s.world.run_ms(30'000);
+  EXPECT(scene.late->instance().membership.configuration() == s.a->instance().membership.configuration());
+}
+
+// It would count as two, and as one that never answers.
+UNIT_TEST(a_server_that_has_another_ones_data_while_that_is_down_is_known_once) {
+  Stage s(5, 1, true, brief());
+  s.nodes[1]->stop(Node::Data::Kept);
+  s.nodes[3]->become_another(s.nodes[1]);
+  Process late(s.world, "late", over(s.nodes, brief()));
+  s.world.run_ms(2'000);
+  EXPECT(late.instance().nodes().size() == 5);
+  EXPECT(std::popcount(late.instance().membership.knowing_rule().nodes()) == 5);
+}
+
 UNIT_TEST(servers_with_marks_go_on_while_one_that_is_named_is_down_or_refused) {
   Stage s(3, 1, true, brief());
   s.nodes[2]->stop(Node::Data::Kept);
@@ -288,6 +353,9 @@ UNIT_MAIN("the members of a quorum",
           cmocka_unit_test(a_context_that_still_names_a_node_that_was_removed_opens_and_shows_it_as_refused),
           cmocka_unit_test(of_new_servers_it_is_said_that_a_quorum_of_them_can_begin),
           cmocka_unit_test(a_server_that_is_refused_leaves_no_mark_on_the_others_that_were_named_with_it),
+          cmocka_unit_test(a_node_that_lost_its_data_is_not_marked_by_whoever_reaches_it_alone),
+          cmocka_unit_test(what_was_said_before_the_others_answered_is_asked_anew),
+          cmocka_unit_test(a_server_that_has_another_ones_data_while_that_is_down_is_known_once),
           cmocka_unit_test(servers_with_marks_go_on_while_one_that_is_named_is_down_or_refused),
           cmocka_unit_test(observers_that_one_context_names_are_fed_and_read_by_all),
           cmocka_unit_test(who_only_reads_hears_of_new_observers),

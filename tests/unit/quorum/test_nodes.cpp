@@ -49,6 +49,32 @@ UNIT_TEST(a_node_is_replaced_while_a_lock_is_held_and_others_learn_of_it) {
   EXPECT(s.b->instance().membership.configuration().epoch == epoch + 2);
 }
 
+UNIT_TEST(tokens_go_on_though_none_of_the_nodes_that_stay_and_answer_has_seen_the_last_ones) {
+  Stage s(5, 1, true, brief());
+  // Without a time of day, from which tokens are taken else.
+  constexpr int64_t kNoTime = -1'700'000'000'000'000;
+  s.a = std::make_unique<Process>(s.world, "without", over(s.nodes, brief()), kNoTime);
+  s.b = std::make_unique<Process>(s.world, "neither", over(s.nodes, brief()), kNoTime);
+  s.world.run_ms(50);
+  for (const size_t n : {3, 4}) s.world.link(s.a->host(), *s.nodes[n]).cut();
+  uint64_t token = 0;
+  for (int turn = 0; turn < 100; ++turn) {
+    Wanted &held = s.a->take("k", brief_lease());
+    token = held.grant().token;
+    s.a->release(held.grant().handle);
+    s.world.run_ms(10);
+  }
+  for (const size_t n : {3, 4}) s.world.link(s.a->host(), *s.nodes[n]).mend();
+  s.world.run_ms(20'000);
+  const auto changed = set_nodes(*s.a, {s.nodes[2], s.nodes[3], s.nodes[4]});
+  s.world.run_ms(30'000);
+  EXPECT(changed->is(Status::OK));
+  s.nodes[2]->stop(Node::Data::Kept);
+  s.world.run_ms(500);
+  Wanted &next = s.b->take("k", brief_lease());
+  EXPECT(next.grant().token > token);
+}
+
 UNIT_TEST(whoever_dies_in_the_middle_of_a_change_has_it_taken_up_by_another) {
   for (int64_t ms = 1; ms < 14'000; ms = ms * 3 + 1) {
     Stage s(3, static_cast<uint64_t>(ms), true, brief());
@@ -184,6 +210,24 @@ UNIT_TEST(two_who_make_the_same_change_at_once_both_succeed) {
     s.world.run_ms(40'000);
     EXPECT(one->is(Status::OK) && other->is(Status::OK));
   }
+}
+
+UNIT_TEST(a_change_that_others_have_finished_and_gone_on_from_comes_to_an_end) {
+  Stage s(3, 1, true, brief());
+  Node &fresh = s.world.add_node("fresh");
+  const auto changed = set_nodes(*s.a, {s.nodes[0], s.nodes[1], &fresh});
+  s.world.run_ms(2'000);  // it waits for leases to end
+  s.a->host().cut();
+  const auto again = set_nodes(*s.b, {s.nodes[0], s.nodes[1], &fresh});
+  s.world.run_ms(30'000);
+  EXPECT(again->is(Status::OK));
+  const auto others =
+      set_nodes(*s.b, {&s.world.add_node("x"), &s.world.add_node("y"), &s.world.add_node("z")});
+  s.world.run_ms(60'000);
+  EXPECT(others->is(Status::OK) && changed->times == 0);
+  s.a->host().mend();
+  s.world.run_ms(30'000);
+  EXPECT(changed->is(Status::NODES_MISMATCH));
 }
 
 UNIT_TEST(a_change_whose_operator_dies_is_finished_with_the_nodes_that_the_next_one_is_told) {
@@ -338,12 +382,14 @@ UNIT_TEST(who_has_never_heard_of_a_node_counts_it_among_those_that_may_know_more
 
 UNIT_MAIN(
     "quorum nodes", cmocka_unit_test(a_node_is_replaced_while_a_lock_is_held_and_others_learn_of_it),
+    cmocka_unit_test(tokens_go_on_though_none_of_the_nodes_that_stay_and_answer_has_seen_the_last_ones),
     cmocka_unit_test(whoever_dies_in_the_middle_of_a_change_has_it_taken_up_by_another),
     cmocka_unit_test(more_votes_are_needed_when_they_are_asked_for),
     cmocka_unit_test(a_change_without_enough_of_the_new_nodes_is_refused_and_nothing_has_changed),
     cmocka_unit_test(another_change_waits_for_the_end_of_one_that_was_begun),
     cmocka_unit_test(of_two_changes_at_once_one_is_made_and_the_other_says_which),
     cmocka_unit_test(two_who_make_the_same_change_at_once_both_succeed),
+    cmocka_unit_test(a_change_that_others_have_finished_and_gone_on_from_comes_to_an_end),
     cmocka_unit_test(a_change_whose_operator_dies_is_finished_with_the_nodes_that_the_next_one_is_told),
     cmocka_unit_test(a_context_that_names_the_old_nodes_finds_the_new_ones),
     cmocka_unit_test(an_observer_has_what_was_agreed_on_and_never_votes),

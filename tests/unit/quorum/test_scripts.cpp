@@ -29,7 +29,7 @@ struct Stage : Told {
   std::string token(int more = 7) const { return std::to_string(now_us + more); }
   Words acquiring(char who) const {
     return {kWho, kBoot,  soon(), id(who), "10000", token(), "owner", "i1", token(who),
-            "",   "1000", "0",    "c",     "v",     "",      "0",     "0"};
+            "",   "1000", "0",    "c",     "v",     "",      "0",     "0",  "1"};
   }
   Reply acquire(char who, const std::map<size_t, std::string> &others = {}, const std::string &keys = "k") {
     return run(scripts::acquire, names(keys), with(acquiring(who), others));
@@ -38,6 +38,9 @@ struct Stage : Told {
     return run(scripts::extend, names("k"),
                {kWho, kBoot, soon(), "renew", id(who), "00000001", "20000", proposed, "0", "owner", "i1",
                 "20000", "1", "v", metadata, "0", "0"});
+  }
+  Reply pass_on(char who, const std::string &token, const std::string &owner, const std::string &last) {
+    return run(scripts::pass_on, names("k"), {kWho, kBoot, id(who), token, owner, "i1", "7", last, "3"});
   }
   Reply clear(const std::string &whom, const std::string &waited_us, const std::string &name) {
     return run(scripts::clear, names("k"), {kWho, kBoot, soon(), "1000", whom, waited_us, "0", name});
@@ -65,9 +68,9 @@ UNIT_TEST(a_vote_of_which_a_part_is_refused_leaves_nothing_behind_of_any_key) {
   }
 }
 
-UNIT_TEST(more_dead_waiters_than_one_call_clears_away_stand_in_nobodys_way) {
+UNIT_TEST(more_dead_waiters_than_two_looks_clear_away_stand_in_nobodys_way) {
   Stage s;
-  for (int n = 0; n < 17; ++n) s.ask({"ZADD", name_of("k", "k"), std::to_string(n), std::to_string(n)});
+  for (int n = 0; n < 33; ++n) s.ask({"ZADD", name_of("k", "k"), std::to_string(n), std::to_string(n)});
   EXPECT(s.acquire('1').items[0].is("OK"));
   EXPECT(s.waiting() == 1);
 }
@@ -86,7 +89,8 @@ UNIT_TEST(a_node_without_memory_says_so_and_stays_as_it_is) {
   const std::string mark = s.ask({"HGETALL", "node"}).to_text(), lock = s.ask({"GET", "liblock:k"}).text;
   s.server.out_of_memory = true;
   EXPECT(s.extend('1', s.token(20)).is_error("OOM"));
-  EXPECT(s.run(scripts::raise, s.names("k"), {kWho, kBoot, s.token(20), id('1')}).is_error("OOM"));
+  EXPECT(s.run(scripts::raise, s.names("k"), {kWho, kBoot, s.token(20), "1", id('1')}).is_error("OOM"));
+  EXPECT(s.pass_on('1', s.token(20), "next", s.token(30)).is_error("OOM"));
   EXPECT(s.run(scripts::promise, s.names("k"), {kWho, kBoot, s.soon(), id('c'), "1000", "1", "id", id('1')})
              .is_error("OOM"));
   EXPECT(
@@ -183,31 +187,69 @@ UNIT_TEST(a_node_without_memory_takes_no_decision) {
   EXPECT(s.run(scripts::decide, {"node"}, {kWho, kBoot, "1a", "record"}).is_error("OOM"));
 }
 
+UNIT_TEST(a_word_of_who_holds_that_comes_late_takes_nothing_back_and_of_another_lock_does_nothing) {
+  Stage s;
+  s.acquire('1');
+  const std::string fence = name_of("k", "f");
+  EXPECT(s.pass_on('2', s.token(20), "another", s.token(30)).items[0].is("GONE"));
+  EXPECT(s.ask({"GET", fence}).is(s.token()));
+  EXPECT(s.pass_on('1', s.token(20), "two", s.token(30)).items[0].is("OK"));
+  EXPECT(s.ask({"GET", fence}).is(s.token(30) + "|" + id('1')));
+  const std::string lock = s.ask({"GET", "liblock:k"}).text;
+  EXPECT(lock.find("|" + s.token(20) + "|two|i1|") != std::string::npos);
+  EXPECT(s.pass_on('1', s.token(15), "one", s.token(25)).items[0].is("OK"));
+  EXPECT(s.ask({"GET", fence}).is(s.token(30) + "|" + id('1')) && s.ask({"GET", "liblock:k"}).is(lock));
+  EXPECT(s.run(scripts::release, s.names("k"), {"1000", "", id('1')}).items[1].is(1));
+  EXPECT(s.acquire('3', {{6, s.token(8)}}).items[2].is(std::stoll(s.token(31))));
+}
+
+UNIT_TEST(a_word_of_who_holds_says_nothing_to_a_node_of_another_configuration) {
+  Stage s;
+  s.acquire('1');
+  const std::string register_before = s.ask({"GET", name_of("k", "f")}).text;
+  const Words word = {"c|2|h2|n1", kBoot, id('1'), s.token(20), "next", "i1", "7", s.token(30), "3"};
+  EXPECT(s.run(scripts::pass_on, s.names("k"), word).items[0].is("CONFIG"));
+  EXPECT(s.ask({"GET", name_of("k", "f")}).is(register_before));
+}
+
+UNIT_TEST(a_raise_reserves_tokens_for_the_attempt_that_it_raises) {
+  Stage s;
+  s.acquire('1');
+  EXPECT(s.run(scripts::raise, s.names("k"), {kWho, kBoot, s.token(20), "11", id('1')}).items[0].is("OK"));
+  EXPECT(s.ask({"GET", name_of("k", "f")}).is(s.token(30) + "|" + id('1')));
+}
+
 UNIT_TEST(tokens_that_no_node_can_have_given_out_are_not_taken_over) {
   const std::string last = "4503599627370495", end = "4503599627370496";
   Stage s;
   s.acquire('1');
   const std::string mark = s.ask({"HGETALL", "node"}).to_text(), lock = s.ask({"GET", "liblock:k"}).text;
-  EXPECT(s.run(scripts::raise, s.names("k"), {kWho, kBoot, end, id('1')}).is_error("LIBLOCK"));
+  EXPECT(s.run(scripts::raise, s.names("k"), {kWho, kBoot, end, "1", id('1')}).is_error("LIBLOCK"));
+  EXPECT(s.run(scripts::raise, s.names("k"), {kWho, kBoot, last, "2", id('1')}).is_error("LIBLOCK"));
+  EXPECT(s.pass_on('1', s.token(20), "next", end).is_error("LIBLOCK"));
   EXPECT(s.run(scripts::floor, {"node"}, {kWho, kBoot, end}).is_error("LIBLOCK"));
   EXPECT(s.ask({"HGETALL", "node"}).to_text() == mark && s.ask({"GET", "liblock:k"}).is(lock));
-  EXPECT(s.run(scripts::raise, s.names("k"), {kWho, kBoot, last, id('1')}).items[0].is("OK"));
+  EXPECT(s.run(scripts::raise, s.names("k"), {kWho, kBoot, last, "1", id('1')}).items[0].is("OK"));
   EXPECT(s.run(scripts::floor, {"node"}, {kWho, kBoot, last}).items[0].is("OK"));
 }
 
-UNIT_MAIN("quorum_scripts", cmocka_unit_test(who_finds_a_key_busy_hears_who_holds_it_and_who_is_first),
-          cmocka_unit_test(a_vote_of_which_a_part_is_refused_leaves_nothing_behind_of_any_key),
-          cmocka_unit_test(more_dead_waiters_than_one_call_clears_away_stand_in_nobodys_way),
-          cmocka_unit_test(a_release_calls_nobody_where_all_who_wait_are_dead),
-          cmocka_unit_test(a_node_without_memory_says_so_and_stays_as_it_is),
-          cmocka_unit_test(a_renewal_that_may_not_write_the_lock_anew_says_so),
-          cmocka_unit_test(metadata_live_as_long_as_their_lock),
-          cmocka_unit_test(a_key_of_another_type_is_shown_as_held_and_is_not_taken_away),
-          cmocka_unit_test(who_is_sent_away_from_a_free_key_leaves_it_to_the_next),
-          cmocka_unit_test(who_has_waited_for_longer_than_one_may_is_sent_away),
-          cmocka_unit_test(who_goes_by_another_configuration_clears_nothing),
-          cmocka_unit_test(who_clears_a_key_raises_its_register_wherever_it_is_free_then),
-          cmocka_unit_test(who_clears_waiters_alone_or_is_not_meant_leaves_the_register_as_it_is),
-          cmocka_unit_test(who_clears_too_late_clears_nothing),
-          cmocka_unit_test(a_node_without_memory_takes_no_decision),
-          cmocka_unit_test(tokens_that_no_node_can_have_given_out_are_not_taken_over))
+UNIT_MAIN(
+    "quorum_scripts", cmocka_unit_test(who_finds_a_key_busy_hears_who_holds_it_and_who_is_first),
+    cmocka_unit_test(a_vote_of_which_a_part_is_refused_leaves_nothing_behind_of_any_key),
+    cmocka_unit_test(more_dead_waiters_than_two_looks_clear_away_stand_in_nobodys_way),
+    cmocka_unit_test(a_release_calls_nobody_where_all_who_wait_are_dead),
+    cmocka_unit_test(a_node_without_memory_says_so_and_stays_as_it_is),
+    cmocka_unit_test(a_renewal_that_may_not_write_the_lock_anew_says_so),
+    cmocka_unit_test(metadata_live_as_long_as_their_lock),
+    cmocka_unit_test(a_key_of_another_type_is_shown_as_held_and_is_not_taken_away),
+    cmocka_unit_test(who_is_sent_away_from_a_free_key_leaves_it_to_the_next),
+    cmocka_unit_test(who_has_waited_for_longer_than_one_may_is_sent_away),
+    cmocka_unit_test(who_goes_by_another_configuration_clears_nothing),
+    cmocka_unit_test(who_clears_a_key_raises_its_register_wherever_it_is_free_then),
+    cmocka_unit_test(who_clears_waiters_alone_or_is_not_meant_leaves_the_register_as_it_is),
+    cmocka_unit_test(who_clears_too_late_clears_nothing),
+    cmocka_unit_test(a_node_without_memory_takes_no_decision),
+    cmocka_unit_test(a_word_of_who_holds_that_comes_late_takes_nothing_back_and_of_another_lock_does_nothing),
+    cmocka_unit_test(a_word_of_who_holds_says_nothing_to_a_node_of_another_configuration),
+    cmocka_unit_test(a_raise_reserves_tokens_for_the_attempt_that_it_raises),
+    cmocka_unit_test(tokens_that_no_node_can_have_given_out_are_not_taken_over))

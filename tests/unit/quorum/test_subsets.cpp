@@ -46,6 +46,17 @@ UNIT_TEST(a_lock_on_nodes_that_do_not_answer_is_none) {
   EXPECT(ended(s, s.a->acquire({"k"}, on({"nowhere"}))).is(Status::INVALID_ARGUMENT));
 }
 
+UNIT_TEST(what_a_lost_attempt_gets_late_is_out_of_the_way_of_what_its_client_asks_next) {
+  Stage s;
+  ended(s, s.a->acquire({"k"}, on({"n1"})));
+  s.world.link(s.a->host(), *s.nodes[1]).set_delay(20 * kMillisecond, 20 * kMillisecond);
+  EXPECT(ended(s, s.a->acquire({"k"}, on({"n1", "n2"}))).is(Status::BUSY));
+  // The promise of the second node is still on its way.
+  EXPECT(ended(s, s.a->acquire({"k"}, on({"n2"}))).is(Status::OK));
+  s.world.run_ms(100);
+  EXPECT(s.held_on("k") == 2);
+}
+
 UNIT_TEST(a_lock_on_some_nodes_is_seen_and_waited_for_by_everybody) {
   Stage s;
   AcquireParams params = on({"n1", "n2"});
@@ -220,6 +231,7 @@ UNIT_TEST(votes_that_could_grant_twice_or_never_are_refused_with_those_that_can)
 UNIT_MAIN(
     "quorum subsets", cmocka_unit_test(a_lock_on_some_nodes_is_on_those_alone),
     cmocka_unit_test(a_lock_on_nodes_that_do_not_answer_is_none),
+    cmocka_unit_test(what_a_lost_attempt_gets_late_is_out_of_the_way_of_what_its_client_asks_next),
     cmocka_unit_test(a_lock_on_some_nodes_is_seen_and_waited_for_by_everybody),
     cmocka_unit_test(what_is_left_of_a_lock_on_fewer_of_its_nodes_than_it_needs_is_none),
     cmocka_unit_test(who_knows_the_value_of_a_lock_on_some_nodes_changes_it_there_alone),

@@ -15,8 +15,9 @@ Swarm::Swarm(liblock::Random &random) {
   const auto one_in = [&](int64_t n) { return random.up_to(n - 1) == 0; };
   const int64_t delays[] = {0, 1, 5, 40};
   delay_most_ms = delays[random.up_to(3)];
-  for (bool *fault : {&pieces, &breaks, &deaf, &silent, &freezes, &cuts, &pauses, &kills, &restarts, &rates,
-                      &steps, &foreign, &orders, &owners, &many, &half_cuts, &hold_ups, &lossy, &suspends})
+  for (bool *fault :
+       {&pieces, &breaks,  &deaf,   &silent, &freezes, &cuts,      &pauses,   &kills, &restarts, &rates,
+        &steps,  &foreign, &orders, &owners, &many,    &half_cuts, &hold_ups, &lossy, &suspends, &front})
     *fault = one_in(2);
   forgets = one_in(10);
   steps = steps && !forgets;  // no fence and an old clock: the tokens begin again
@@ -32,7 +33,7 @@ std::string Swarm::to_text() const {
   add(rates, "rates"), add(steps, "steps"), add(foreign, "foreign"), add(orders, "orders"),
       add(owners, "owners");
   add(many, "many"), add(half_cuts, "half cuts"), add(hold_ups, "hold-ups"), add(lossy, "lossy"),
-      add(suspends, "suspends");
+      add(suspends, "suspends"), add(front, "front");
   return text;
 }
 
@@ -48,6 +49,7 @@ RandomRun::RandomRun(uint64_t seed) : world_(seed), swarm_(world_.random), node_
     options.alive = (300 + roll(2'700)) * kMillisecond;
     // Three of them are longer than any lease here: with less, a flush ends leases early (docs/safety.md).
     options.zombie_interval = 7'000 * kMillisecond;
+    if (swarm_.front) options.front_budget = roll(2) * roll(300) * kMillisecond;
     processes_.push_back(std::make_unique<Process>(world_, "p" + std::to_string(i), node_, options));
     if (swarm_.rates) processes_.back()->host().set_rate(roll(9'000) - 4'500);
     for (const char *name : {"first", "second"}) owners_.push_back(processes_.back()->owner(name));
@@ -57,6 +59,12 @@ RandomRun::RandomRun(uint64_t seed) : world_(seed), swarm_(world_.random), node_
 RandomRun::~RandomRun() {
   // What is asked still ends now, and tells nobody.
   for (const auto &[process, wanted] : asked_) wanted->on_end = nullptr;
+}
+
+uint64_t RandomRun::passed_on() const {
+  uint64_t count = 0;
+  for (const auto &process : processes_) count += process->instance().counts.passed_on.load();
+  return count;
 }
 
 size_t RandomRun::alive() const {
@@ -82,13 +90,17 @@ void RandomRun::note(bool holds, const char *what, int line) {
 }
 
 void RandomRun::acquire() {
-  const auto at = static_cast<size_t>(roll(kProcesses));
+  // With a front most come from one process, or somebody outside would always wait.
+  const size_t draws = swarm_.front && roll(4) != 0 ? 1 : kProcesses;
+  const auto at = static_cast<size_t>(roll(static_cast<int64_t>(draws)));
   Process &process = *processes_[at];
   if (process.host().is_killed() || process.host().is_paused()) return;
-  const int64_t waits[] = {0, 0, 50, 1'000, 10'000}, ttls[] = {100, 300, 1'000, 5'000, 20'000};
+  const int64_t waits[] = {0, 0, 50, 1'000, 10'000};
+  // Alike, so that one can have what the other had.
+  const int64_t ttls[] = {100, 300, 1'000, 5'000, swarm_.front ? 5'000 : 20'000};
   // One throw after the other: arguments are evaluated in an order that each compiler has for itself.
   const int64_t wait_ms = waits[roll(5)];
-  const int64_t ttl_ms = ttls[roll(5)];
+  const int64_t ttl_ms = ttls[swarm_.front && roll(2) == 0 ? 4 : roll(5)];
   AcquireParams params = waiting_ms(wait_ms, ttl_ms, roll(3) != 0);
   if (swarm_.orders) {
     const int32_t orders[] = {LIBLOCK_ORDER_FIFO, LIBLOCK_ORDER_LIFO, LIBLOCK_ORDER_PRIORITY,

@@ -19,7 +19,7 @@ struct Swarm {
 
   int64_t delay_most_ms;
   bool pieces, breaks, deaf, silent, freezes, cuts, pauses, kills, restarts, forgets, rates, steps, foreign;
-  bool half_cuts, hold_ups, lossy, suspends;
+  bool half_cuts, hold_ups, lossy, suspends, front;
   bool orders, owners, many;
 };
 
@@ -30,6 +30,8 @@ class RandomRun {
   void run(int64_t ms);
   void finish();
   uint64_t grants() const { return grants_; }
+  // Of those, by hands within a process.
+  uint64_t passed_on() const;
   uint64_t trace() const { return world_.trace.value(); }
   std::string story() const { return swarm_.to_text(); }
 

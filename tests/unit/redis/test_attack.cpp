@@ -177,6 +177,26 @@ UNIT_TEST(instances_that_are_gone_do_not_pile_up_in_a_queue_that_is_never_empty)
   EXPECT(most < 200);
 }
 
+UNIT_TEST(who_waits_is_sent_away_also_where_that_word_overtakes_the_answer_of_his_attempt) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Stage s(seed);
+    s.a.take("k");
+    s.b.acquire({"k"}, waiting_ms(10));  // messages come to b from now on
+    s.world.run_ms(50);
+    s.world.delay_least = 0;
+    s.world.delay_most = 10 * kMillisecond;
+    Wanted &waiter = s.b.acquire({"k"}, waiting_ms(60'000));
+    EXPECT(s.world.run_until([&] { return s.node.ask({"ZCARD", "ll1:q:{liblock:k}"}).is(1); }, 100));
+    run_once(s.a.host(), [&] {
+      force_away(s.a.instance(), {"liblock:k", {}, true}, [](Status, const std::string &) {});
+    });
+    s.world.run_ms(1);
+    s.world.run_ms(100);
+    EXPECT(waiter.is(Status::DEQUEUED));
+    EXPECT(s.node.ask({"ZCARD", "ll1:q:{liblock:k}"}).is(0));
+  }
+}
+
 UNIT_TEST(whoever_came_after_the_others_were_sent_away_stays) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     Stage s(seed);
@@ -229,5 +249,6 @@ UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(one_key_with_something_strange_beside_it_does_not_end_the_waits_for_others),
           cmocka_unit_test(a_newcomer_does_not_make_the_first_in_line_look_later_for_a_foreign_lock),
           cmocka_unit_test(instances_that_are_gone_do_not_pile_up_in_a_queue_that_is_never_empty),
+          cmocka_unit_test(who_waits_is_sent_away_also_where_that_word_overtakes_the_answer_of_his_attempt),
           cmocka_unit_test(whoever_came_after_the_others_were_sent_away_stays),
           cmocka_unit_test(a_wait_that_only_reports_stays_visible_to_the_searches_of_others))

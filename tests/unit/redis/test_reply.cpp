@@ -111,6 +111,21 @@ UNIT_TEST(a_broken_reader_stays_broken) {
   EXPECT(!why.empty() && !reader.feed("+OK\r\n") && reader.next() == nullptr && reader.error() == why);
 }
 
+UNIT_TEST(a_number_that_no_server_counts_to_is_cut_and_one_that_is_no_time_is_told) {
+  const auto read = [](const char *bytes) {
+    ReplyReader reader;
+    EXPECT(reader.feed(bytes));
+    const Reply *reply = reader.next();
+    EXPECT(reply != nullptr);
+    return std::pair(reply->count(), reply->is_time());
+  };
+  EXPECT(read(":9223372036854775807\r\n") == std::pair(size_t{1'000'000}, false));
+  EXPECT(read(":-9223372036854775808\r\n") == std::pair(size_t{0}, false));
+  EXPECT(read(":1790000000000000\r\n") == std::pair(size_t{1'000'000}, true));
+  EXPECT(read(":7\r\n") == std::pair(size_t{7}, true));
+  EXPECT(read("+OK\r\n") == std::pair(size_t{0}, false));
+}
+
 UNIT_TEST(random_bytes_are_refused_or_read_and_never_harm) {
   Random random(7);
   const char kinds[] = "+-:$*\r\n0123456789abc";
@@ -131,4 +146,5 @@ UNIT_MAIN("reply", cmocka_unit_test(every_kind_of_reply_is_read),
           cmocka_unit_test(bounds_hold_at_the_bound_and_one_beyond),
           cmocka_unit_test(a_server_cannot_make_us_allocate_by_announcing),
           cmocka_unit_test(a_broken_reader_stays_broken),
+          cmocka_unit_test(a_number_that_no_server_counts_to_is_cut_and_one_that_is_no_time_is_told),
           cmocka_unit_test(random_bytes_are_refused_or_read_and_never_harm))

@@ -54,13 +54,14 @@ UNIT_TEST(the_same_attempt_without_an_expiry_has_its_lock_and_keeps_it) {
 UNIT_TEST(no_token_is_given_beyond_the_largest_that_scripts_count_exactly) {
   Stage s;
   s.ask({"SET", kFence, "9007199254740991"});
-  EXPECT(s.acquire('1', "queue").is_error("LIBLOCK") && s.is_free(kLock));
+  for (const char *mode : {"queue", "any"})
+    EXPECT(s.acquire('1', mode).is_error("LIBLOCK") && s.is_free(kLock));
 }
 
 UNIT_TEST(a_key_of_another_type_is_an_error_and_stays) {
   Stage s;
   s.set_foreign_type();
-  EXPECT(s.acquire('1', "queue").is_error("WRONGTYPE"));
+  for (const char *mode : {"queue", "any"}) EXPECT(s.acquire('1', mode).is_error("WRONGTYPE"));
   EXPECT(s.by_value("release", "v", "").is_error("WRONGTYPE"));
   EXPECT(s.run(scripts::force_release, kNames, {"0", ""}).is_error("WRONGTYPE"));
   EXPECT(s.run(scripts::inspect, {kLock, "anyone", kQueue, kMetadata}, {"0"}).is_error("WRONGTYPE"));
@@ -71,7 +72,7 @@ UNIT_TEST(a_grant_of_which_a_part_is_refused_leaves_nothing_behind) {
   Stage s;
   const std::map<size_t, std::string> with_metadata = {{13, "4:name5:value"}};
   s.forbid("SET", kLock);
-  EXPECT(s.acquire('1', "queue").is_error() && s.is_free(kLock));
+  for (const char *mode : {"queue", "any"}) EXPECT(s.acquire('1', mode).is_error() && s.is_free(kLock));
   s.forbid("HSET", kMetadata);
   EXPECT(s.acquire('1', "queue", with_metadata).is_error() && s.is_free(kLock));
   s.server.on_permission = nullptr;

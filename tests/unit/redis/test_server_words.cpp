@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The small pure parts: error texts, names and records on the server, its clock, commands as bytes.
+#include <memory>
+#include <vector>
+
 #include "redis/command.hpp"
+#include "redis/key_names.hpp"
 #include "redis/server_clock.hpp"
 #include "redis/server_error.hpp"
 #include "remote/keyspace.hpp"
@@ -56,15 +60,6 @@ UNIT_TEST(side_keys_are_different_for_different_keys) {
     EXPECT(!Keyspace::lock_key_of(other, lock_key));
 }
 
-UNIT_TEST(the_name_of_a_side_turns_into_that_of_another) {
-  using Side = Keyspace::Side;
-  std::string name = Keyspace::side_key(Side::Fence, "f:{f}");
-  for (const Side side : {Side::Queue, Side::Claim, Side::Fence}) {
-    Keyspace::turn_side_key(name, side);
-    EXPECT(name == Keyspace::side_key(side, "f:{f}"));
-  }
-}
-
 UNIT_TEST(lock_keys_that_look_like_side_keys_are_reserved) {
   EXPECT(Keyspace("").is_reserved("ll1:x") && Keyspace("ll").is_reserved("1:x") &&
          Keyspace("ll1:").is_reserved("x"));
@@ -116,6 +111,24 @@ struct Call final : ScriptCall {
 
 }  // namespace
 
+UNIT_TEST(a_side_key_is_sent_in_parts_as_it_is_sent_whole) {
+  const Script script{"name", "digest", "body"};
+  using Side = Keyspace::Side;
+  for (const std::string &lock_key : {std::string(), std::string("f:{f}"), std::string(600, 'k')}) {
+    Call whole, parts;
+    whole.begin(script);
+    parts.begin(script);
+    for (const Side side : {Side::Queue, Side::Claim, Side::Fence}) {
+      whole.key(Keyspace::side_key(side, lock_key));
+      add_side_key(parts, side, lock_key);
+    }
+    std::string sent, expected;
+    parts.encode(sent);
+    whole.encode(expected);
+    EXPECT(sent == expected && sent.find("ll1:c:{" + lock_key + "}") != std::string::npos);
+  }
+}
+
 UNIT_TEST(a_script_call_is_sent_by_its_digest_and_once_with_its_body) {
   const Script script{"name", "digest", "body"};
   Call call;
@@ -145,13 +158,56 @@ UNIT_TEST(an_argument_of_any_length_is_sent_whole) {
   }
 }
 
+// Around the size that buffers have, in steps that end before, at and behind it.
+UNIT_TEST(a_call_of_many_arguments_keeps_those_that_were_there_before_it_grew) {
+  const Script script{"name", "digest", "body"};
+  for (const size_t count : {30, 31, 32, 33, 64, 400}) {
+    Call call;
+    call.begin(script);
+    std::string wanted = "*" + std::to_string(3 + count) + "\r\n$7\r\nEVALSHA\r\n$6\r\ndigest\r\n$1\r\n0\r\n";
+    for (size_t i = 0; i < count; ++i) {
+      const std::string text = std::to_string(10'000 + i) + std::string(21, 'y');
+      call.argument(text);
+      wanted += "$26\r\n" + text + "\r\n";
+    }
+    std::string wire;
+    call.encode(wire);
+    EXPECT(wire == wanted);
+  }
+}
+
+UNIT_TEST(calls_under_way_at_once_do_not_share_their_bytes_and_one_that_is_begun_again_starts_anew) {
+  const Script script{"name", "digest", "body"};
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int round = 0; round < 2; ++round) {
+    for (int64_t i = 0; i < 300; ++i) {  // more than a thread keeps
+      calls.push_back(std::make_unique<Call>());
+      calls.back()->begin(script);
+      calls.back()->argument("forgotten");
+      calls.back()->begin(script);
+      calls.back()->argument(round * 1'000 + i);
+    }
+    for (size_t i = 0; i < calls.size(); ++i) {
+      const std::string number = std::to_string(static_cast<size_t>(round) * 1'000 + i);
+      std::string wire;
+      calls[i]->encode(wire);
+      EXPECT(wire.ends_with("$1\r\n0\r\n$" + std::to_string(number.size()) + "\r\n" + number + "\r\n"));
+      EXPECT(wire.starts_with("*4\r\n"));
+    }
+    calls.clear();
+  }
+}
+
 UNIT_MAIN("server words", cmocka_unit_test(error_texts_are_told_apart_by_their_code),
           cmocka_unit_test(errors_that_redis_6_wraps_are_found_inside),
           cmocka_unit_test(what_a_server_says_is_shown_printable_and_cut),
           cmocka_unit_test(side_keys_are_different_for_different_keys),
-          cmocka_unit_test(the_name_of_a_side_turns_into_that_of_another),
+          cmocka_unit_test(a_side_key_is_sent_in_parts_as_it_is_sent_whole),
           cmocka_unit_test(lock_keys_that_look_like_side_keys_are_reserved),
           cmocka_unit_test(records_say_who_holds_and_foreign_strings_do_not),
           cmocka_unit_test(the_servers_clock_is_never_thought_to_be_ahead),
           cmocka_unit_test(a_script_call_is_sent_by_its_digest_and_once_with_its_body),
-          cmocka_unit_test(an_argument_of_any_length_is_sent_whole))
+          cmocka_unit_test(an_argument_of_any_length_is_sent_whole),
+          cmocka_unit_test(a_call_of_many_arguments_keeps_those_that_were_there_before_it_grew),
+          cmocka_unit_test(
+              calls_under_way_at_once_do_not_share_their_bytes_and_one_that_is_begun_again_starts_anew))

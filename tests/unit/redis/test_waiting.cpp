@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The life of an acquire on a server: attempts, waiting, being woken, ends of every kind. Time and network are
 // moved by hand; the server runs the real scripts.
+#include <algorithm>
+
 #include "stage.hpp"
 
 using namespace unit;
@@ -95,6 +97,53 @@ UNIT_TEST(a_subscription_that_ends_is_made_again_and_the_key_looked_at) {
   s.a.release(held.grant().handle);
   s.world.run_ms(60);  // the first pause is 25 ms at most
   EXPECT(waiter.is(Status::OK));
+}
+
+// Of the second process, what reaches the server: 'a' an attempt, 's' a subscription.
+std::string attempts_and_subscriptions(Stage &s, int64_t ms) {
+  std::string order;
+  s.node.on_answer = [&](const auto &words, const auto &) {
+    if (words.front() == "SUBSCRIBE" && words.at(1) == "ll1:i:b") order += 's';
+    const bool is_of_b = std::find(words.begin(), words.end(), "b") != words.end();
+    if (is_of_b && std::find(words.begin(), words.end(), "liblock:k") != words.end()) order += 'a';
+  };
+  s.world.run_ms(ms);
+  s.node.on_answer = nullptr;
+  return order;
+}
+
+UNIT_TEST(the_attempt_on_whose_answer_a_waiter_waits_comes_after_its_subscription) {
+  Stage s;
+  s.a.take("k");
+  s.b.acquire({"k"}, waiting_ms(60'000));
+  // The first tells that the key is not free, without which nobody has to subscribe; and it takes the place in line.
+  EXPECT(attempts_and_subscriptions(s, 100) == "asa");
+  // Those that come later find it subscribed: their only attempt comes after that.
+  s.b.acquire({"k"}, waiting_ms(60'000));
+  EXPECT(attempts_and_subscriptions(s, 100) == "a");
+}
+
+UNIT_TEST(every_subscription_that_is_made_again_is_followed_by_an_attempt) {
+  Stage s;
+  s.a.take("k");
+  s.b.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(100);
+  for (int cut = 0; cut < 10; ++cut) {
+    s.node.end_connections(true);
+    EXPECT(attempts_and_subscriptions(s, 900) == "sa");
+  }
+}
+
+UNIT_TEST(a_release_at_any_moment_around_a_subscription_wakes_the_waiter_without_a_poll) {
+  for (Nanos moment = 0; moment <= 4 * kMillisecond; moment += kMillisecond / 50) {
+    Stage s;
+    Wanted &held = s.a.take("k");
+    Wanted &waiter = s.b.acquire({"k"}, waiting_ms(60'000));
+    s.world.run_for(moment);
+    s.a.release(held.grant().handle);
+    s.world.run_ms(10);  // a tenth of what the shortest poll takes
+    EXPECT(waiter.is(Status::OK));
+  }
 }
 
 UNIT_TEST(a_foreign_lock_that_is_deleted_is_noticed_by_looking) {
@@ -323,6 +372,21 @@ UNIT_TEST(a_lock_on_several_keys_takes_nobody_elses_place_on_one_of_them) {
   EXPECT(both.is(Status::OK) && one.is(Status::OK));
 }
 
+UNIT_TEST(a_grant_that_waited_for_replicas_takes_no_token_of_its_owner_back) {
+  Stage s;
+  const auto owner = s.a.owner("o");
+  s.a.acquire({"k"}, waiting_ms(1'000), owner);
+  s.world.run_ms(20);
+  Wanted &slow = s.a.acquire({"k", "x"}, replicated(waiting_ms(60'000), 300), owner);
+  s.world.run_ms(20);
+  Wanted &fast = s.a.acquire({"k", "y"}, waiting_ms(1'000), owner);
+  s.world.run_ms(20);
+  EXPECT(fast.is(Status::OK) && !slow.ended());
+  s.a.release(fast.grant().handle);  // its token stays with what he holds
+  s.world.run_ms(2'000);
+  EXPECT(slow.is(Status::OK) && slow.grant().token > fast.grant().token);
+}
+
 UNIT_TEST(a_request_for_replicas_that_was_canceled_before_its_answer_leaves_nothing) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     Stage s(seed);
@@ -377,6 +441,9 @@ UNIT_MAIN(
     cmocka_unit_test(a_wake_up_that_overtakes_the_answer_of_an_attempt_is_not_lost),
     cmocka_unit_test(a_message_that_nobody_heard_costs_no_more_than_the_safety_net),
     cmocka_unit_test(a_subscription_that_ends_is_made_again_and_the_key_looked_at),
+    cmocka_unit_test(the_attempt_on_whose_answer_a_waiter_waits_comes_after_its_subscription),
+    cmocka_unit_test(every_subscription_that_is_made_again_is_followed_by_an_attempt),
+    cmocka_unit_test(a_release_at_any_moment_around_a_subscription_wakes_the_waiter_without_a_poll),
     cmocka_unit_test(a_foreign_lock_that_is_deleted_is_noticed_by_looking),
     cmocka_unit_test(a_waiter_times_out_to_the_millisecond_and_leaves_nothing_behind),
     cmocka_unit_test(a_grant_that_comes_after_its_request_was_canceled_is_undone),
@@ -393,6 +460,7 @@ UNIT_MAIN(
     cmocka_unit_test(nothing_of_a_canceled_request_stays_whenever_that_was),
     cmocka_unit_test(the_next_one_is_woken_when_a_canceled_grant_is_undone),
     cmocka_unit_test(a_lock_on_several_keys_takes_nobody_elses_place_on_one_of_them),
+    cmocka_unit_test(a_grant_that_waited_for_replicas_takes_no_token_of_its_owner_back),
     cmocka_unit_test(a_request_for_replicas_that_was_canceled_before_its_answer_leaves_nothing),
     cmocka_unit_test(an_owner_that_was_closed_asks_in_vain_and_at_once),
     cmocka_unit_test(closing_ends_a_thousand_waiters_and_frees_what_is_held))

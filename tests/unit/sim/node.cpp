@@ -69,6 +69,12 @@ Reply Node::answer(Wire &wire, const Words &words) {
   std::string name = words.front();
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   ++counts_[name];
+  Reply reply = carry_out(wire, name, words);
+  if (on_answer) on_answer(words, reply);
+  return reply;
+}
+
+Reply Node::carry_out(Wire &wire, const std::string &name, const Words &words) {
   if (name == "subscribe") {
     wire.channels.insert(words.at(1));
     return Reply::array({Reply::string("subscribe"), Reply::string(words[1]), Reply::of(1)});
@@ -78,9 +84,7 @@ Reply Node::answer(Wire &wire, const Words &words) {
     wire.hold_answers(world_.now() + std::stoll(words.at(2)) * kMillisecond);
   if (name == "ping" && !wire.channels.empty())
     return Reply::array({Reply::string("pong"), Reply::string("")});
-  Reply reply = server_.command(words);
-  if (on_answer) on_answer(words, reply);
-  return reply;
+  return server_.command(words);
 }
 
 void Node::forget(Wire &wire) {

@@ -72,6 +72,7 @@ class Node {
   void forget(Wire &wire);
   void serve(Wire &wire, std::string &bytes);
   lua_shim::Reply answer(Wire &wire, const Words &words);
+  lua_shim::Reply carry_out(Wire &wire, const std::string &name_in_lower_case, const Words &words);
   int publish(std::string_view channel, std::string_view message);
   void look_at_clock() { clock_us_ = clock_us(); }
 

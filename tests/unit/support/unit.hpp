@@ -30,6 +30,13 @@ inline uint64_t scaled(uint64_t quick, uint64_t gate, uint64_t nightly) {
   return size != nullptr && std::string(size) == "gate" ? gate : quick;
 }
 
+// How many times slower a sanitizer is (LIBLOCK_TEST_SLOWNESS); without one 1.
+inline uint64_t slowness() {
+  const char *times = std::getenv("LIBLOCK_TEST_SLOWNESS");
+  const uint64_t number = times != nullptr ? std::strtoull(times, nullptr, 10) : 1;
+  return number == 0 ? 1 : number;
+}
+
 inline void check(bool holds, const char *what, const char *file, int line) {
   if (!holds) throw Failure{std::string(file) + ":" + std::to_string(line) + ": not true: " + what};
 }

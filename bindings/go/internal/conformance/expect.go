@@ -46,7 +46,8 @@ var kinds = func() map[string]kind {
 }()
 
 const counters = " locks_held waiters acquired released contended handed_off expired taken_away taken_over timeouts" +
-	" canceled deadlocks deadlock_searches renewals sweeps sweep_entries sweep_entries_per_hold_max dropped_notices"
+	" canceled deadlocks deadlock_searches renewals sweeps sweep_entries sweep_entries_per_hold_max dropped_notices" +
+	" passed_on"
 
 const (
 	comparisons = "eq ne gt ge lt le"

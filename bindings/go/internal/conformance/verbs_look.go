@@ -153,7 +153,7 @@ func performStats(c *call) {
 	c.tellStatus(err)
 	values := []uint64{s.LocksHeld, s.Waiters, s.Acquired, s.Released, s.Contended, s.HandedOff, s.Expired, s.TakenAway,
 		s.TakenOver, s.Timeouts, s.Canceled, s.Deadlocks, s.DeadlockSearches, s.Renewals, s.Sweeps, s.SweepEntries,
-		s.SweepEntriesPerHold, s.DroppedNotices}
+		s.SweepEntriesPerHold, s.DroppedNotices, s.PassedOn}
 	for i, name := range strings.Fields(counters) {
 		c.tell(name, wholeU(values[i]))
 	}

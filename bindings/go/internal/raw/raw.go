@@ -30,6 +30,6 @@ type Open struct {
 	CleanupIntervalMs, CleanupBatchSize, MaxTTLMs, DeadlockDetection, DeadlockDelayMs int64
 	LocksMax, WaitersMax, RequestsMax                                                 int64
 	ConnectTimeoutMs, CommandTimeoutMs, AliveMs, ForeignGapMs, ZombieIntervalMs       int64
-	ClockStepMs                                                                       int64
+	ClockStepMs, FrontMs                                                              int64
 	OnClose, TLSInsecure, Votes, RestartPolicy                                        int32
 }

@@ -33,6 +33,7 @@ module Liblock
       tls_certificate_file: %i[tls_certificate_file text], tls_key_file: %i[tls_key_file text],
       tls_server_name: %i[tls_server_name text], tls_insecure: %i[tls_insecure truth],
       foreign_gap: %i[foreign_gap_ms wait], zombie_interval: %i[zombie_interval_ms wait],
+      front: %i[front_ms wait],
       servers: %i[servers texts server_count], observers: %i[observers texts observer_count],
       clock_step: %i[clock_step_ms seconds], votes: %i[votes votes],
       restart_policy: [:restart_policy, :named, Numbers::RESTARTS]

@@ -34,7 +34,7 @@ const TYPES: [(Type, &str); 12] = [
         Type::Number,
         "locks_held waiters acquired released contended handed_off expired taken_away taken_over timeouts \
          canceled deadlocks deadlock_searches renewals sweeps sweep_entries sweep_entries_per_hold_max \
-         dropped_notices",
+         dropped_notices passed_on",
     ),
     (Type::Status, "status"),
     (Type::Truth, "locked queued held global zombie"),

@@ -11,7 +11,7 @@ use liblock::{Error, Info, List, ListOptions, Outcome, Waiter};
 
 pub const COUNTERS: &str = "locks_held waiters acquired released contended handed_off expired taken_away taken_over \
                             timeouts canceled deadlocks deadlock_searches renewals sweeps sweep_entries \
-                            sweep_entries_per_hold_max dropped_notices";
+                            sweep_entries_per_hold_max dropped_notices passed_on";
 
 pub fn is_locked(call: &mut Call) {
     let ended = call.context().is_locked(call.key());
@@ -155,5 +155,6 @@ pub fn stats(call: &mut Call) {
     tell! {
         locks_held waiters acquired released contended handed_off expired taken_away taken_over timeouts canceled
         deadlocks deadlock_searches renewals sweeps sweep_entries sweep_entries_per_hold_max dropped_notices
+        passed_on
     }
 }

@@ -243,6 +243,7 @@ pub struct liblock_context_options {
     pub clock_step_ms: i64,
     pub votes: i32,
     pub restart_policy: i32,
+    pub front_ms: i64,
 }
 
 /// See the header.
@@ -432,6 +433,7 @@ pub struct liblock_stats {
     pub sweep_entries_per_hold_max: u64,
     pub dropped_notices: u64,
     pub dropped_events: u64,
+    pub passed_on: u64,
 }
 
 /// See the header.

@@ -60,7 +60,7 @@ fn layouts() -> Vec<String> {
             requests_max, on_close, reserved, username, password, client_name, connect_timeout_ms,
             command_timeout_ms, alive_ms, tls_ca_file, tls_ca_path, tls_certificate_file, tls_key_file,
             tls_server_name, tls_insecure, reserved2, foreign_gap_ms, zombie_interval_ms, servers,
-            server_count, observers, observer_count, clock_step_ms, votes, restart_policy,
+            server_count, observers, observer_count, clock_step_ms, votes, restart_policy, front_ms,
         }
         liblock_acquire_options {
             struct_size, owner, ttl_ms, wait_ms, retries, retry_interval_ms, retry_jitter_ms, backoff,
@@ -92,7 +92,7 @@ fn layouts() -> Vec<String> {
         liblock_stats {
             struct_size, locks_held, waiters, acquired, released, contended, handed_off, expired, taken_away,
             taken_over, timeouts, canceled, deadlocks, deadlock_searches, renewals, sweeps, sweep_entries,
-            sweep_entries_per_hold_max, dropped_notices, dropped_events,
+            sweep_entries_per_hold_max, dropped_notices, dropped_events, passed_on,
         }
         liblock_instrument_options {
             struct_size, events_percent, log_percent, events_sampler, events_sampler_user_data, log_sampler,

@@ -155,6 +155,8 @@ mirror! {
         dropped_notices: u64,
         /// Events that found `events_max` others waiting, of this context.
         dropped_events: u64,
+        /// Of `handed_off`, those that no server was asked for (`front_ms`).
+        passed_on: u64,
     }
 }
 

@@ -154,6 +154,9 @@ impl ContextBuilder {
         /// A release with waiters leaves the key free for foreign clients so often at most; 100; 0 = each time;
         /// -1 = never.
         foreign_gap_ms: i64;
+        /// On one server a lock goes from hand to hand within this context, without a round trip, while nobody else is
+        /// known to wait, and for so long after that; 0; to 600,000; -1 = never.
+        front_ms: i64;
         /// Between two signs of life; 10,000; 100 to 3,600,000; -1 = gives none.
         zombie_interval_ms: i64;
         /// A node whose clock moves so far gives no vote for `max_ttl_ms`; 500; 1 to 600,000.

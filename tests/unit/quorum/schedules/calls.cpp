@@ -102,7 +102,7 @@ Words Calls::acquire(const Client &client, const Step &step, size_t node) const 
                text(attempt.lease_ms), text(static_cast<int64_t>(attempt.proposal)), client.name,
                client.instance, text(static_cast<int64_t>(base) + to_number(ticket)),
                attempt.waits ? client.line_id : "", option("alive", "3000"), attempt.barges ? "1" : "0",
-               option("state", "c"), attempt.value, option("metadata", ""), "0", "0"});
+               option("state", "c"), attempt.value, option("metadata", ""), "0", "0", "1"});
 }
 
 Words Calls::extend(const Client &client, const Step &step, size_t node) const {
@@ -210,7 +210,7 @@ Message Calls::compose(Client &client, Kind kind, const Step &step, size_t node)
       break;
     case Kind::Raise: {
       std::vector<std::string> arguments = {who(client.epoch, node), servers_.boot(node),
-                                            text(static_cast<int64_t>(client.attempt->ballot.token()))};
+                                            text(static_cast<int64_t>(client.attempt->ballot.token())), "1"};
       for (size_t i = 0; i < client.attempt->keys.size(); ++i) arguments.push_back(client.attempt->id);
       message.words = call("raise", node, client.attempt->keys, arguments);
       break;

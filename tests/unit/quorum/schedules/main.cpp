@@ -16,6 +16,10 @@ namespace {
 
 using namespace schedules;
 
+constexpr char kUsage[] =
+    "\nusage: schedules [--real] [--only NAME] [--mutant-lua \"SCRIPT: OLD => NEW\"]… [--bites] [--table] "
+    "FILE…";
+
 struct Options {
   bool is_real = false, bites = false, table = false;
   std::string only;
@@ -39,7 +43,7 @@ Options read_options(int argc, char **argv) {
     } else if (word == "--mutant-lua" && has_next) {
       options.replacements.push_back(Replacement::parse(argv[++i]));
     } else if (word.starts_with("--")) {
-      throw std::runtime_error("no such option: " + word);
+      throw std::runtime_error("no such option: " + word + kUsage);
     } else {
       for (Schedule &schedule : read_schedules(word)) options.schedules.push_back(std::move(schedule));
     }
@@ -122,7 +126,8 @@ int print_table(const Options &options) {
 int main(int argc, char **argv) {
   try {
     const Options options = read_options(argc, argv);
-    if (options.schedules.empty()) throw std::runtime_error("no schedules");
+    if (options.schedules.empty())
+      throw std::runtime_error(options.only.empty() ? kUsage + 1 : "no schedule is called " + options.only);
     load_scripts(options.replacements);
     return options.table ? print_table(options) : play_all(options);
   } catch (const std::exception &error) {

@@ -93,7 +93,8 @@ module Liblock
              :tls_certificate_file, :pointer, :tls_key_file, :pointer, :tls_server_name, :pointer,
              :tls_insecure, :int32, :reserved2, :int32, :foreign_gap_ms, :int64, :zombie_interval_ms, :int64,
              :servers, :pointer, :server_count, :size_t, :observers, :pointer, :observer_count, :size_t,
-             :clock_step_ms, :int64, :votes, :int32, :restart_policy, :int32
+             :clock_step_ms, :int64, :votes, :int32, :restart_policy, :int32,
+             :front_ms, :int64
     end
 
     class AcquireOptions < FFI::Struct
@@ -177,7 +178,7 @@ module Liblock
              :taken_away, :uint64, :taken_over, :uint64, :timeouts, :uint64, :canceled, :uint64,
              :deadlocks, :uint64, :deadlock_searches, :uint64, :renewals, :uint64, :sweeps, :uint64,
              :sweep_entries, :uint64, :sweep_entries_per_hold_max, :uint64, :dropped_notices, :uint64,
-             :dropped_events, :uint64
+             :dropped_events, :uint64, :passed_on, :uint64
     end
 
     class InstrumentOptions < FFI::Struct

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// hiredis' asynchronous client on a libuv loop, with commands that are formatted beforehand, on one server or on
+// several at once: then each pair sends its acquire to all, counts the answers, and is granted with the majority; when
+// all have answered it sends its release to all, and has ended with their last answer. That is a bare fan-out: no
+// fencing, no clock, no undoing of what a minority granted.
+#include <hiredis/adapters/libuv.h>
+#include <hiredis/async.h>
+#include <hiredis/hiredis.h>
+
+#include "../window.hpp"
+#include "address.hpp"
+#include "commands.hpp"
+#include "floors.hpp"
+
+namespace liblock_bench {
+
+namespace {
+
+class FanOut {
+ public:
+  FanOut(const Settings &settings)
+      : acquires_(read_commands(settings.text("acquires"), settings.count("depth", 64))),
+        releases_(read_commands(settings.text("releases"), settings.count("depth", 64))),
+        urls_(settings.list("url")),
+        window_(settings) {
+    settings.must_all_be_read();
+    slots_.resize(settings.count("depth", 64));
+  }
+
+  void run(Figures &figures) {
+    if (uv_loop_init(&loop_) != 0) Settings::fail("uv_loop_init");
+    for (const auto &url : urls_) servers_.push_back(connect(url));
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      slots_[i].fan_out = this;
+      slots_[i].number = i;
+      begin(slots_[i]);
+    }
+    while (!window_.is_over() || under_way_ > 0) uv_run(&loop_, UV_RUN_ONCE);
+    for (redisAsyncContext *server : servers_) redisAsyncDisconnect(server);
+    uv_run(&loop_, UV_RUN_DEFAULT);
+    window_.tell(figures);
+    figures.set_latencies("acquire", acquired_);
+    figures.set_latencies("pair", pairs_);
+  }
+
+ private:
+  struct Slot {
+    FanOut *fan_out = nullptr;
+    size_t number = 0;
+    size_t answers = 0;
+    bool releases = false;
+    int64_t began = 0;
+  };
+
+  redisAsyncContext *connect(const std::string &url) {
+    const Address address = read_address(url);
+    redisAsyncContext *server = address.port == 0 ? redisAsyncConnectUnix(address.place.c_str())
+                                                  : redisAsyncConnect(address.place.c_str(), address.port);
+    if (server == nullptr || server->err != 0) Settings::fail("hiredis cannot connect to " + url);
+    if (redisLibuvAttach(server, &loop_) != REDIS_OK) Settings::fail("hiredis cannot be attached to a loop");
+    return server;
+  }
+
+  void send(Slot &slot) {
+    const std::string &command = (slot.releases ? releases_ : acquires_).all[slot.number];
+    slot.answers = 0;
+    for (redisAsyncContext *server : servers_)
+      redisAsyncFormattedCommand(server, on_reply, &slot, command.data(), command.size());
+  }
+
+  void begin(Slot &slot) {
+    slot.releases = false;
+    slot.began = now_ns();
+    ++under_way_;
+    send(slot);
+  }
+
+  static void on_reply(redisAsyncContext *, void *reply, void *user_data) {
+    Slot &slot = *static_cast<Slot *>(user_data);
+    const auto *answer = static_cast<redisReply *>(reply);
+    if (answer == nullptr) Settings::fail("a connection ended");
+    // Of the commands that are used here none of success is an error, nil, or 0.
+    if (answer->type == REDIS_REPLY_ERROR || answer->type == REDIS_REPLY_NIL ||
+        (answer->type == REDIS_REPLY_INTEGER && answer->integer == 0))
+      Settings::fail(std::string("refused: ") + (answer->str != nullptr ? answer->str : "nil"));
+    slot.fan_out->answered(slot);
+  }
+
+  void answered(Slot &slot) {
+    ++slot.answers;
+    const int64_t now = now_ns();
+    if (!slot.releases && slot.answers == servers_.size() / 2 + 1 && window_.is_open())
+      acquired_.record(static_cast<uint64_t>(now - slot.began));
+    if (slot.answers < servers_.size()) return;
+    if (!slot.releases) {
+      slot.releases = true;
+      return send(slot);
+    }
+    if (window_.ended(now)) pairs_.record(static_cast<uint64_t>(now - slot.began));
+    --under_way_;
+    if (!window_.is_over()) begin(slot);
+  }
+
+  const Commands acquires_, releases_;
+  const std::vector<std::string> urls_;
+  Window window_;
+  uv_loop_t loop_{};
+  std::vector<redisAsyncContext *> servers_;
+  std::vector<Slot> slots_;
+  size_t under_way_ = 0;
+  Histogram acquired_, pairs_;
+};
+
+}  // namespace
+
+void run_asynchronous(const Settings &settings, Figures &figures) { FanOut(settings).run(figures); }
+
+}  // namespace liblock_bench

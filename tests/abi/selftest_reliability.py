@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The status page and the soak bite: a goal is met by what it asks for and by nothing less, what was not measured is
+not met, a page that was edited by hand is noticed, and samples that rise are not taken for level ones.
+"""
+import copy
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from bites import TOOLS, Tap
+
+TESTS = TOOLS.parent / "tests"
+sys.path[:0] = [str(TESTS / "reliability"), str(TESTS / "soak")]
+import goals  # noqa: E402  (the path had to be set first)
+import judging  # noqa: E402
+
+
+PAGE = "docs/reliability.md"
+STOPPED = "nobody who was stopped past his lease believes in it afterwards"
+SERVED = "a live waiter is served within alive_ms and a poll"
+
+
+def suite(programs, **more):
+    return {"programs": {name: {"passed": passed, "failed": 0, "skipped": 0, "tests": tests}
+                         for name, (passed, tests) in programs.items()}, "day": "2000-01-01", **more}
+
+
+def level_samples():
+    return [{"s": float(second), "rss_kib": 20480 + second % 3, "descriptors": 30, "threads": 14, "keys": 40,
+             "bent": 0, **{f"{scope}_{name}": value for scope in judging.SCOPES for name, value in
+                           (("wakes", 5), ("p50_us", 200), ("p99_us", 900), ("hand_overs", 5 * second))}}
+            for second in range(600)]
+
+
+def told():
+    scope = {"hand_overs": 3000, "doubles": 0, "tokens_back": 0, "unexpected": 0, "ends": {}}
+    return {name: dict(scope) for name in judging.SCOPES}
+
+
+def bent_by(kind):
+    others = {f"kind {number}": dict(kind) for number in range(23)}
+    return {"seeds": [1, 2, 3, 4, 5], "kinds": {**others, "client-stopped": kind | {"hits": 100}}}
+
+
+def good_results():
+    soak = judging.summary(level_samples(), told(), [], 0) | {"minutes": 60}
+    soak["scopes"]["local"]["hand_overs"] = 200_000
+    walks = {f"scenario {number}: each allocation may fail": "7" for number in range(30)}
+    kind = {"runs": 5, "hits": 60, "violations": 0, "guard_violations": 0}
+    return {
+        "sim": {"seeds": 3600, "failures": [], "counters": {
+            "simulated_ms": 144_000_000, "grants": 1, "orphans_undone": 1, "fault_pause": 1, "lives_inside": 3000,
+            "lives_outside": 600}},
+        "mutants": {"mutants": [{"equivalent": "", "schedules": True, "life": ""}] * 15},
+        "faults": {"faults": [{"by": "order"}] * 15},
+        "fuzz": {"executions": dict.fromkeys("abcde", 9), "seconds": 10, "findings": 0},
+        "soak": soak, "security": {"counts": {"secrets planted": 1, "bytes searched": 1}, "found": 0},
+        "coverage": {"parts": {"engine": {"branches": 90.0, "lines": 99.0}}},
+        "nemesis": bent_by(kind), "nemesis-valkey": bent_by(kind),
+        "suites": {
+            "queue": suite({"queue": (3, {"no wake-up is lost while connections for messages are cut": "9 hand-overs",
+                                          SERVED: "1: 90 ms, 10: 90 ms, 100: 100 ms"})}),
+            "redis": suite({"lock": (2, {"a_hundred_waiting_instances_cost_few_calls_per_hand_over": ""}),
+                            "stops": (1, {STOPPED: "900 stops"}),
+                            "network": (1, {"a_lost_reply_is_undone_before_the_next_attempt": ""})}),
+            "unit": suite({"unit": (1, {"every_line_of_the_scripts_runs_in_a_test": ""})}),
+            "sim": suite({"sim": (1, {"all 40 rare events have happened": ""})}),
+            "api": suite({"bad_input": (300, {})}),
+            "faults": suite({"torture_local": (30, walks)}),
+            "sanitizers": suite({}, said="5 passed, 0 failed"),
+            **{f"s{number}": suite({}, size="gate", seconds=180) for number in range(15)}}}
+
+
+def change(path, value):
+    def changed(results):
+        *way, last = path
+        for step in way:
+            results = results[step]
+        results[last] = value
+    return changed
+
+
+# goal, and what makes it fall alone
+FALLS = [
+    ("G3", change(("nemesis", "kinds", "kind 3", "violations"), 1)),
+    ("G8", change(("nemesis", "kinds", "client-stopped", "hits"), 99)),
+    ("G8", change(("suites", "redis", "programs", "stops", "tests"), {})),
+    ("G3", change(("nemesis", "kinds", "kind 3", "hits"), 0)), ("G3", change(("nemesis", "seeds"), [1, 2])),
+    ("G3", change(("nemesis-valkey", "kinds", "kind 3", "guard_violations"), 1)),
+    ("G3", change(("nemesis-valkey", "seeds"), [1, 2])), ("G3", change(("nemesis-valkey",), {})),
+    ("G11", change(("soak", "minutes"), 10)), ("G13", change(("suites", "api", "said"), "9 passed, 1 failed")),
+    ("G18", change(("gate",), {"seconds": 2701, "suites": 20})),
+    ("G4", change(("soak", "scopes", "local", "hand_overs"), 9)), ("G9", change(("mutants", "mutants", 0), {
+        "equivalent": "", "schedules": False, "life": ""})),
+    ("G5", change(("suites", "queue", "programs", "queue", "tests", SERVED),
+                  "1: 90 ms, 10: 90 ms, 100: 109 ms")),
+    ("G9", change(("faults", "faults", 3), {"by": ""})), ("G9", change(("faults", "faults"), [])),
+    ("G10", change(("suites", "sim", "programs"), {})), ("G11", change(("soak", "rss_mib", "per_hour"), 1.0)),
+    ("G11", change(("soak", "keys_without_expiry"), ["k"])), ("G12", change(("fuzz", "findings"), 1)),
+    ("G13", change(("suites", "api", "programs", "bad_input", "passed"), 299)),
+    ("G14", change(("suites", "faults", "programs", "torture_local", "failed"), 1)),
+    ("G15", change(("suites", "sanitizers", "said"), "5 passed, 1 failed")),
+    ("G16", change(("coverage", "parts", "engine", "branches"), 89.9)), ("G17", change(("security", "found"), 1)),
+    ("G18", change(("suites", "s3", "seconds"), 181)),
+    ("G6", change(("suites", "redis", "programs", "lock", "tests"), {})),
+    ("G1", change(("sim", "counters", "simulated_ms"), 1)), ("G2", change(("sim", "counters", "bad_tokens"), 1)),
+    ("G7", change(("sim", "counters", "orphans_undone"), 0))]
+
+
+def not_met(results):
+    return [name for name, _, _, is_met, _ in goals.judged(goals.Results(results)) if not is_met]
+
+
+def check_goals(tap):
+    tap.rule("what_the_goals_ask_for_meets_them", not_met(good_results()))
+    count = len(goals.GOALS)
+    tap.rule("what_was_not_measured_is_not_met",
+             [] if len(not_met({"suites": {}})) == count == 18 else [str(not_met({"suites": {}}))])
+    for name, fall in FALLS:
+        results = copy.deepcopy(good_results())
+        fall(results)
+        tap.rule(f"less_than_{name}_asks_for_is_seen", [] if not_met(results) == [name] else [str(not_met(results))])
+
+
+def check_page(tap):
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name in ("tools/tap.py", "tests/reliability/goals.py", "tests/reliability/report.py", PAGE):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(TOOLS.parent / name, root / name)
+        left = root / "build/reliability"
+        left.mkdir(parents=True)
+        # In an order that is not the one in which they are kept.
+        fuzz = {"executions": {"words": 1, "calls": 7}, "seconds": 1, "findings": 0, "command": "./dev test fuzz"}
+        (left / "fuzz.json").write_text(json.dumps(fuzz), encoding="utf-8")
+
+        def report(*words):
+            return subprocess.run([sys.executable, root / "tests/reliability/report.py", root, *words],
+                                  capture_output=True, text=True, env={"PATH": "/usr/bin"}).returncode
+        ended = [report("--write"), report("--check")]
+        page = root / PAGE
+        tap.rule("a_page_that_a_run_has_written_passes", [] if ended == [0, 0] else [str(ended)])
+        page.write_text(page.read_text(encoding="utf-8").replace("| calls | 7 |", "| calls | 70 |"), encoding="utf-8")
+        tap.rule("a_page_that_was_edited_by_hand_is_noticed", [] if report("--check") == 1 else ["it passed"])
+
+
+# what rises, and the rule that must fall alone
+RISES = [
+    ("memory", lambda one: one.update(rss_kib=one["rss_kib"] + one["s"] * 3)),
+    ("descriptors", lambda one: one.update(descriptors=one["descriptors"] + int(one["s"] // 200))),
+    ("threads", lambda one: one.update(threads=one["threads"] + int(one["s"] // 200))),
+    ("keys", lambda one: one.update(keys=one["keys"] + int(one["s"]))),
+    ("redis: waiters", lambda one: one.update(redis_p50_us=200 + 5 * one["s"])),
+    ("quorum: the key", lambda one: one.update(quorum_hand_overs=min(one["quorum_hand_overs"], 1000)))]
+
+
+def broken(samples, last=None, lasting=(), status=0):
+    run = judging.summary(samples, last or told(), list(lasting), status)
+    return [name for name, holds, _ in judging.rules(run) if not holds]
+
+
+def check_soak(tap):
+    tap.rule("level_samples_pass", broken(level_samples()))
+    for what, rise in RISES:
+        samples = level_samples()
+        for one in samples:
+            rise(one)
+        fell = broken(samples)
+        tap.rule(f"{what.replace(': ', '_').replace(' ', '_')}_that_rises_is_seen",
+                 [] if len(fell) == 1 and fell[0].startswith(what) else [str(fell)])
+    for name, value in (("doubles", 1), ("tokens_back", 1), ("unexpected", 1)):
+        last = told()
+        last["redis"][name] = value
+        tap.rule(f"{name}_are_seen", [] if len(broken(level_samples(), last)) == 1 else ["it passed"])
+    fell = broken(level_samples(), lasting=["k"])
+    tap.rule("a_key_that_never_expires_is_seen", [] if len(fell) == 1 else [str(fell)])
+    tap.rule("a_client_that_dies_is_seen", [] if len(broken(level_samples(), status=-6)) == 1 else ["it passed"])
+
+
+def main():
+    tap = Tap()
+    check_goals(tap)
+    check_page(tap)
+    check_soak(tap)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

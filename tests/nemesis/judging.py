@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""What is made of a history: the calls that clients wrote down, judged by the interval sweep (check-intervals) and by
+Porcupine (judge/), which know nothing of each other, and the resource by its own count."""
+import subprocess
+
+from clients import judge_spans
+from kinds import EXCLUSION
+
+JUDGE_SECONDS = 60
+WRITTEN_MAX = 5  # of the lines that say what is wrong
+
+
+def porcupine(judge, calls, model):
+    """Lines of what it found; a judge that comes to no end is not content."""
+    history = "\n".join(f"{c.key} {c.token} {c.asked} {c.begin} {c.until} {-1 if c.status != 0 else c.ended}"
+                        for c in calls if c.is_hold)
+    judged = subprocess.run([judge, model, str(JUDGE_SECONDS)], input=history + "\n", capture_output=True, text=True)
+    if judged.returncode not in (0, 1):
+        raise RuntimeError(f"the judge ended with {judged.returncode}: {judged.stdout}{judged.stderr}")
+    return judged.stdout.splitlines() if judged.returncode else []
+
+
+def hand_overs(calls):
+    """How often a key went from one to another."""
+    last, count = {}, 0
+    for call in sorted((call for call in calls if call.is_hold), key=lambda call: call.begin):
+        count += call.key in last and last[call.key] != call.who
+        last[call.key] = call.who
+    return count
+
+
+def judge(clients, group, check, porcupine_judge=None):
+    """{what: lines}: violations of exclusion, where it is promised; violations of the guard; what is no violation."""
+    calls = clients.calls()
+    doubles, _ = judge_spans(check, calls, "--overlaps")
+    excludes = group in EXCLUSION
+    # Where two may hold at once a grant may be heard of late: whoever asked meanwhile may be before it or behind.
+    tokens, _ = judge_spans(check, calls, "--tokens", *([] if excludes else ["--asked"]))
+    said = porcupine(porcupine_judge, calls, "mutex" if excludes else "tokens") if porcupine_judge else []
+    lost = clients.lost_updates()
+    places = clients.places()
+    return {
+        "violations": [*(doubles if excludes else []), *said][:WRITTEN_MAX],
+        "guard_violations": [*tokens, *([f"{lost} updates lost"] if lost else [])][:WRITTEN_MAX],
+        "porcupine": len(said),
+        "doubles": len(doubles),
+        "operations": len(calls) + sum(call.is_hold for call in calls),
+        "holds": sum(call.is_hold for call in calls),
+        "hand_overs": hand_overs(calls),
+        "written": sum(place.written for place in places),
+        "refused": sum(place.refused for place in places),
+    }

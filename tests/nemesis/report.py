@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""What a run of the nemesis says: TAP while it goes on, a table and JSON at its end."""
+import collections
+import json
+import pathlib
+import shlex
+
+FIGURES = ("runs", "hits", "felt", "violations", "guard_violations")
+
+
+def counted(numbers):
+    return ", ".join(f"{what} {number}" for what, number in sorted(numbers.items()))
+
+
+class Report:
+    def __init__(self, words, missing):
+        self.words = words
+        self.number = self.failed = 0
+        self.kinds = {}  # (number, kind, context): figures; of all worlds in which it acted
+        self.sums = collections.Counter()
+        self.wrong = []
+        for what, why in missing.items():
+            self.skip(what, why)
+
+    def tell(self, holds, name, figures=""):
+        self.number += 1
+        self.failed += not holds
+        print(f"{'ok' if holds else 'not ok'} {self.number} - {name}{' # ' if figures else ''}{figures}", flush=True)
+        return holds
+
+    def skip(self, name, why):
+        self.number += 1
+        print(f"ok {self.number} - {name} # SKIP {why}", flush=True)
+
+    def repeat(self, context, kinds, seed, seconds):
+        names = ",".join(kind.name for kind in kinds)
+        return (f"python3 tests/nemesis/nemesis.py --build {shlex.quote(self.words.build)} --context {context} "
+                f"--kind {names} --seed {seed} --seconds {seconds:g}")
+
+    def world(self, told, context, group, kinds, seed, seconds):
+        name = f"{context}, {group}, seed {seed}"
+        if "error" in told:
+            self.tell(False, f"{name}: comes to its end")
+            print("# " + told["error"].strip().replace("\n", "\n# "))
+            print(f"# again: {self.repeat(context, kinds, seed, seconds)}", flush=True)
+            return
+        violations, unguarded = told["violations"], told["guard_violations"]
+        for kind in kinds:
+            figures = self.kinds.setdefault((kind.number, kind.name, context), collections.Counter())
+            figures.update(told["kinds"][kind.name], violations=len(violations), guard_violations=len(unguarded))
+        self.sums.update(operations=told["operations"], holds=told["holds"], hand_overs=told["hand_overs"],
+                         doubles_outside=0 if violations else told["doubles"], worlds=1)
+        promise = "tokens rise" if group in ("lost", "stepped") else "nobody holds what another one holds, tokens rise"
+        holds = self.tell(not (violations or unguarded or told["stuck"]),
+                          f"{name}: {promise}, no guarded update is lost, and everybody goes on",
+                          f"{told['holds']} holds, {told['hand_overs']} hand-overs, {told['written']} updates, "
+                          f"{told['refused']} refused, {told['doubles']} held at once, {told['late']} late pieces")
+        print(f"# {counted(told['holds_by'])}; faults: {counted(told['faults'])}; {told['loading']} said LOADING",
+              flush=True)
+        if not holds:
+            for line in [*violations, *unguarded, *told["stuck"]]:
+                print(f"# {line}")
+            print(f"# again: {self.repeat(context, kinds, seed, seconds)}")
+            print(f"# history: {told['history']}", flush=True)
+
+    def workload(self, told, context, way):
+        if "error" in told:
+            self.tell(False, f"{context}: the workload {way} comes to its end")
+            print("# " + told["error"].strip().replace("\n", "\n# "), flush=True)
+            return
+        name = "loses updates" if way == "careless" else "that shows its token loses none"
+        self.tell(told["is_fine"], f"{context}: a holder that is stopped past its lease {name}",
+                  f"{told['written']} updates, {told['lost']} lost, {told['refused']} refused {told['wrong'] or ''}")
+        self.sums["lost_updates_without_guard" if way == "careless" else "with_guard"] += told["lost"]
+
+    def finish(self):
+        for (_, kind, context), figures in sorted(self.kinds.items()):
+            self.tell(figures["hits"] > 0, f"{context}: {kind} acted while an operation was in flight",
+                      f"{figures['runs']} times, {figures['hits']} of them hit, {figures['felt']} were felt")
+        self.table()
+        if self.words.json:
+            pathlib.Path(self.words.json).parent.mkdir(parents=True, exist_ok=True)
+            pathlib.Path(self.words.json).write_text(json.dumps(self.as_data(), indent=1) + "\n")
+        print(f"1..{self.number}", flush=True)
+        return self.failed != 0
+
+    def table(self):
+        print(f"# {'kind':22} {'context':8} {'runs':>6} {'hits':>6} {'felt':>6} {'violations':>11} "
+              f"{'of the guard':>13}")
+        for (number, kind, context), figures in sorted(self.kinds.items()):
+            print(f"# {number:>2} {kind:19} {context:8} " + " ".join(
+                f"{figures[name]:>{width}}" for name, width in zip(FIGURES, (6, 6, 6, 11, 13))))
+        print(f"# {self.sums['operations']} operations, {self.sums['hand_overs']} hand-overs, "
+              f"{self.sums['doubles_outside']} times two held at once where that is not promised")
+
+    def as_data(self):
+        kinds = {}
+        for (_, kind, _), figures in sorted(self.kinds.items()):
+            kinds.setdefault(kind, collections.Counter()).update({name: figures[name] for name in FIGURES})
+        seeds = self.words.seeds
+        again = f"--seeds {seeds[0]}-{seeds[-1]}{' --each' if self.words.each else ''}"
+        return {"kinds": {kind: dict(figures) for kind, figures in kinds.items()},
+                **{name: self.sums[name] for name in ("operations", "hand_overs", "doubles_outside",
+                                                      "lost_updates_without_guard", "with_guard")},
+                "seeds": list(seeds), "worlds": self.sums["worlds"],
+                "command": f"python3 tests/nemesis/nemesis.py --build {self.words.build} {again}"}

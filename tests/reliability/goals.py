@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: MIT
+"""The goals of reliability, G1 to G18, each with what counts for it in the results that the suites left. One of which
+nothing was measured is not met.
+"""
+import re
+
+
+class Results:
+    """What was gathered, with a way to ask that never fails: what is not there is None."""
+
+    def __init__(self, kept):
+        self.kept = kept
+
+    def __getitem__(self, name):
+        return self.kept.get(name) or {}
+
+    def program(self, suite, program):
+        return self["suites"].get(suite, {}).get("programs", {}).get(program, {})
+
+    def test(self, part):
+        """The figures of the test whose name has this part; "" where it printed none, None where it did not pass."""
+        for name_of_suite, suite in self["suites"].items():
+            if name_of_suite == "coverage":  # runs what other suites have, in their smallest size
+                continue
+            for program in suite["programs"].values():
+                for name, figures in program["tests"].items():
+                    if part in name:
+                        return figures
+        return None
+
+
+GOALS = []
+
+
+def goal(name, wanted, command):
+    """What it is, and how to see it again. The function returns what there is, and whether that is enough."""
+    def keep(function):
+        GOALS.append((name, wanted, command, function))
+        return function
+    return keep
+
+
+def many(number):
+    return f"{number:,.0f}"
+
+
+def lives(results):
+    sim = results["sim"]
+    return sim, sim.get("counters", {}), sim.get("counters", {}).get("simulated_ms", 0) / 3.6e6
+
+
+@goal("G1", "no double grant in 3,600 simulated lives and 40 simulated hours, where A2 of safety.md holds",
+      "./dev test gate sim")
+def double_grants(results):
+    sim, counters, hours = lives(results)
+    if not sim:
+        return None
+    there = (f"{counters.get('double_grants', 0)} in {many(counters['lives_inside'])} lives; of "
+             f"{many(sim['seeds'])} lives in {hours:.1f} h {many(counters['lives_outside'])} had more servers that "
+             f"lied than A2 allows, and {counters.get('double_grants_outside', 0)} double grants. "
+             f"{many(counters.get('grants', 0))} grants, {many(counters.get('faults_in_flight', 0))} faults that met "
+             "an operation")
+    return there, not sim["failures"] and sim["seeds"] >= 3600 and hours >= 40
+
+
+@goal("G2", "no token twice or smaller, in the same lives, clocks stepped and off", "./dev test gate sim")
+def tokens(results):
+    sim, counters, _ = lives(results)
+    if not sim:
+        return None
+    wrong = counters.get("bad_tokens", 0)
+    by_clock = counters.get("lives_by_clock", 0)
+    there = (f"{many(wrong)} in {many(counters.get('grants', 0))} grants; in {many(by_clock)} lives so many servers "
+             "forgot at once that only clocks were left to go by (A4), and "
+             f"{counters.get('bad_tokens_by_clock', 0)} were wrong from there on")
+    return there, wrong == 0 and not sim["failures"] and sim["seeds"] >= 3600
+
+
+def bent(run):
+    """Of a run of the nemesis: (what there is, whether every kind met somebody, often enough, and harmed nobody)."""
+    kinds = run.get("kinds", {})
+    if not kinds:
+        return "nothing", False
+    harmed = sum(one["violations"] + one["guard_violations"] for one in kinds.values())
+    least, met = min(one["runs"] for one in kinds.values()), sum(one["hits"] for one in kinds.values())
+    seeds = len(run.get("seeds", []))
+    idle = [name for name, one in kinds.items() if one["hits"] == 0]
+    felt = sum(one.get("felt", 0) for one in kinds.values())
+    there = (f"{len(kinds)} kinds, {seeds} seeds, {many(met)} faults that met an operation ({many(felt)} were felt by "
+             f"one), at least {least} of each kind, {harmed} harmed")
+    there += f"; met nobody: {', '.join(idle)}" if idle else ""
+    return there, len(kinds) >= 24 and seeds >= 5 and least >= 5 and harmed == 0 and not idle
+
+
+@goal("G3", "24 kinds of nemesis on real processes, Redis and Valkey, 5 seeds each, nobody harmed",
+      "./dev test nightly faults")
+def nemesis(results):
+    (on_redis, is_met), (on_valkey, is_met_too) = bent(results["nemesis"]), bent(results["nemesis-valkey"])
+    return f"Redis: {on_redis}. Valkey: {on_valkey}", is_met and is_met_too
+
+
+@goal("G4", "no wake-up lost in 100,000 hand-overs, also where every message is cut off",
+      "./dev test nightly queue faults; ./dev soak 60")
+def wake_ups(results):
+    cut = results.test("no wake-up is lost while connections")
+    if cut is None:
+        return None
+    scopes = results["soak"].get("scopes", {}).values()
+    hand_overs = int(re.match(r"\d+", cut).group()) + results["nemesis"].get("hand_overs", 0)
+    hand_overs += sum(one["hand_overs"] for one in scopes)
+    return f"{many(hand_overs)} hand-overs, none lost; while messages were cut: {cut}", hand_overs >= 100_000
+
+
+@goal("G5", "a live waiter behind 100 dead ones waits as long as behind one (times 1.2)", "./dev test gate queue")
+def dead_waiters(results):
+    took = results.test("a live waiter is served within alive_ms")
+    if not took:
+        return None
+    times = [float(one) for one in re.findall(r": (\d+) ms", took)]
+    return f"behind {took}", len(times) == 3 and times[2] <= 1.2 * times[0]
+
+
+@goal("G6", "3 script calls at most for a hand-over with 100 waiters", "./dev test gate redis")
+def few_calls(results):
+    has_passed = results.test("a_hundred_waiting_instances_cost_few_calls") is not None
+    return ("3 at most, asserted", True) if has_passed else None
+
+
+@goal("G7", "what nobody knows he holds is undone", "./dev test gate sim redis")
+def orphans(results):
+    _, counters, _ = lives(results)
+    undone = counters.get("orphans_undone", 0)
+    if not undone or results.test("a_lost_reply_is_undone_before_the_next_attempt") is None:
+        return None
+    return f"{many(undone)} undone in simulated lives, none left at the end; lost replies before the next attempt", True
+
+
+@goal("G8", "stopped past its lease 1,000 times, nobody believes in it afterwards",
+      "./dev test nightly redis sim faults")
+def pauses(results):
+    _, counters, _ = lives(results)
+    simulated = counters.get("fault_pause", 0)
+    real = results["nemesis"].get("kinds", {}).get("client-stopped", {}).get("hits", 0)
+    stops = results.test("nobody who was stopped past his lease believes in it afterwards")
+    real += int(stops.split()[0]) if stops else 0
+    if not simulated and not real:
+        return None
+    return f"{many(real)} times in real processes, {many(simulated)} in simulated ones, none", real >= 1000
+
+
+@goal("G9", "every fault put into the engines on purpose is found, 15 at least", "./dev test mutants")
+def mutants(results):
+    all_of_them = results["mutants"].get("mutants", [])
+    if not all_of_them:
+        return None
+    real = [one for one in all_of_them if not one["equivalent"]]
+    found = [one for one in real if one["schedules"] or one["life"]]
+    others = results["faults"].get("faults", [])
+    found_too = [one for one in others if one["by"]]
+    there = f"of the quorum {len(found)} of {len(real)}, of all else {len(found_too)} of {len(others)}"
+    return there, len(found) == len(real) >= 15 and len(found_too) == len(others) >= 15
+
+
+@goal("G10", "40 rare events have each happened", "./dev test gate sim")
+def rare_events(results):
+    for program in results["suites"].get("sim", {}).get("programs", {}).values():
+        for name in program["tests"]:
+            counted = re.match(r"all (\d+) rare events have happened", name)
+            if counted:
+                return f"all {counted.group(1)}", int(counted.group(1)) >= 40
+    return None
+
+
+@goal("G11", "in an hour memory rises by less than 1 MiB, descriptors and threads not at all; every key expires",
+      "./dev soak 60")
+def leaks(results):
+    run = results["soak"]
+    if not run:
+        return None
+    per_hour, lasting = run["rss_mib"]["per_hour"], len(run["keys_without_expiry"])
+    levels = [run[name] for name in ("descriptors", "threads")]
+    there = (f"{per_hour:+.2f} MiB/h in {run['minutes']:g} min; descriptors {levels[0]['first']} to "
+             f"{levels[0]['last']}, threads {levels[1]['first']} to {levels[1]['last']}; {lasting} keys "
+             "without an expiry")
+    is_calm = per_hour < 1 and all(one["last"] <= one["first"] for one in levels) and lasting == 0
+    return there, is_calm and run["minutes"] >= 60
+
+
+@goal("G12", "five fuzzers, nothing found", "./dev test fuzz")
+def fuzzing(results):
+    run = results["fuzz"]
+    counts = run.get("executions", {})
+    if not counts:
+        return None
+    is_met = len(counts) >= 5 and min(counts.values()) > 0 and run["findings"] == 0
+    return (f"{len(counts)} targets, {many(sum(counts.values()))} inputs in {run['seconds']} s each, "
+            f"{run['findings']} findings", is_met)
+
+
+@goal("G13", "300 bad inputs, each with its status and without effect", "./dev test api")
+def bad_inputs(results):
+    rows = results.program("api", "bad_input").get("passed")
+    return None if not rows else (f"{rows}", rows >= 300)
+
+
+def calls_and_ends(figures):
+    """Of "57, of which 53 ended the process" both numbers."""
+    return [int(number) for number in re.findall(r"\d+", figures or "")[:2]] + [0, 0]
+
+
+@goal("G14", "each allocation and system call of 30 scenarios fails once, without harm", "./dev test faults")
+def torture(results):
+    of_suite = results["suites"].get("faults", {}).get("programs", {})
+    programs = {name: program for name, program in of_suite.items() if "torture" in name}
+    if not programs:
+        return None
+    walks = {(program, name): calls_and_ends(figures) for program, one in programs.items()
+             for name, figures in one["tests"].items() if "may fail" in name}
+    scenarios = {(program, name.split(":")[0].removesuffix(", from the start")) for program, name in walks}
+    failed = sum(program["failed"] for program in programs.values())
+    calls, ends = (sum(walk[i] for walk in walks.values()) for i in (0, 1))
+    there = (f"{len(scenarios)} scenarios, local, on one server and over a quorum; {many(calls)} calls failed in turn, "
+             f"{ends} of them ended the process as docs/errors.md says, {failed} harmed")
+    return there, len(scenarios) >= 30 and failed == 0
+
+
+@goal("G15", "no report of a sanitizer; nothing suppressed", "./dev test sanitizers")
+def sanitizers(results):
+    said = results["suites"].get("sanitizers", {}).get("said")
+    return None if not said else (said, ", 0 failed" in said)
+
+
+@goal("G16", "90 % of the branches of engines, parsers and queues; every line of the scripts",
+      "./dev test unit coverage")
+def coverage(results):
+    parts = results["coverage"].get("parts", {})
+    if not parts:
+        return None
+    scripts = results.test("every_line_of_the_scripts_runs") is not None
+    shown = ", ".join(f"{name} {one['branches']:.1f} %" for name, one in parts.items())
+    is_met = scripts and all(one["branches"] >= 90 for one in parts.values())
+    return f"{shown}; scripts {'whole' if scripts else 'not looked at'}", is_met
+
+
+@goal("G17", "a password is found in nothing that is told, and in no memory after its context", "./dev test security")
+def secrets(results):
+    counts = results["security"].get("counts", {})
+    if not counts:
+        return None
+    found = results["security"]["found"]
+    return (f"{counts['secrets planted']} planted, {many(counts['bytes searched'])} bytes of output and all memory "
+            f"searched: {found} found"), found == 0
+
+
+@goal("G18", "the gate takes 45 minutes at most on two CPUs", "./dev test gate")
+def wall_time(results):
+    gate = results["gate"]
+    if gate:
+        return f"{gate['seconds'] / 60:.0f} minutes, {gate['suites']} suites", gate["seconds"] <= 45 * 60
+    suites = [suite["seconds"] for suite in results["suites"].values() if suite.get("size") == "gate"]
+    if len(suites) < 15:
+        return None
+    return f"{sum(suites) / 60:.0f} minutes, {len(suites)} suites added up", sum(suites) <= 45 * 60
+
+
+def that_failed(results, command):
+    """Suites of the command in which something failed, whatever else they counted."""
+    return [suite for suite in re.findall(r"[a-z]+", command)
+            if ", 0 failed" not in results["suites"].get(suite, {}).get("said", ", 0 failed")]
+
+
+def judged(results):
+    """(name, what is wanted, what there is, whether that is enough, command) of each."""
+    for name, wanted, command, function in GOALS:
+        there, is_met = function(results) or ("not measured", False)
+        if failed := that_failed(results, command):
+            there, is_met = f"{there}; something failed in: {', '.join(failed)}", False
+        yield name, wanted, there, is_met, command

@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""docs/reliability.md, written by the run itself: from what the suites left in build/reliability.
+
+  report.py ROOT            prints the tables of what the suites left there
+  report.py ROOT --write    keeps that (results.json; of what did not run, or ran in a smaller size, what was kept
+                            before) and puts the tables into the page
+  report.py ROOT --check    wants the page to be what results.json says; TAP
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tools")]
+import goals  # noqa: E402  (the path had to be set first)
+from tap import Tap  # noqa: E402
+
+KEPT = HERE / "results.json"
+BEGIN = "<!-- reliability: begin (written by tests/reliability/report.py --write) -->"
+END = "<!-- reliability: end -->"
+SINGLE = ("sim", "mutants", "faults", "fuzz", "soak", "security", "coverage", "nemesis", "nemesis-valkey", "gate")
+SIZES = ["quick", "gate", "nightly"]
+# How much of it there was, by which a small run does not take the place of a large one.
+WEIGHTS = {"sim": lambda run: run["seeds"], "soak": lambda run: run["minutes"], "fuzz": lambda run: run["seconds"],
+           "nemesis": lambda run: run["worlds"], "nemesis-valkey": lambda run: run["worlds"]}
+WHAT_BEFALLS = {
+    "arrival": "a process begins", "break": "connections are reset",
+    "cut": "nothing passes between a process and a node",
+    "deaf": "a node's connections end, some without a word", "eviction": "a node evicts a lock, or what it knows",
+    "fence expired": "a key's fence is gone, as an hour later", "flush": "FLUSHALL", "freeze": "a node stands still",
+    "half cut": "nothing passes in one direction", "hold up": "what is sent arrives late, and all at once",
+    "kill": "a process is killed", "loss": "a node is restarted without its data",
+    "lossy": "a connection breaks every few messages", "operator kill": "who gives the quorum other nodes is killed",
+    "pause": "a process stands still", "replacement": "another server stands in a node's place",
+    "replica": "a node is made a replica, and a primary again", "restart": "a node is restarted with its data",
+    "ring": "each process reaches a majority, and each another one",
+    "rollback": "a node is restarted with the data of a while ago", "script flush": "SCRIPT FLUSH",
+    "silent": "a node's answers are lost", "step ahead": "a node's clock jumps ahead", "step back": "and back",
+    "suspend": "a process stands still, and the clock that counts for leases goes on",
+}
+
+
+def gathered(folder):
+    """What the suites left, each with the day of its run."""
+    results = {"suites": {}}
+    for name in SINGLE:
+        path = folder / f"{name}.json"
+        if path.exists():
+            results[name] = json.loads(path.read_text(encoding="utf-8"))
+            results[name]["day"] = day(path)
+    for path in sorted(folder.glob("suite-*.jsonl")):
+        if not (HERE.parents[1] / "tools/suites" / f"{path.stem.removeprefix('suite-')}.sh").exists():
+            continue  # somebody tried something by hand
+        suite = {"programs": {}, "day": day(path)}
+        for line in path.read_text(encoding="utf-8").splitlines():
+            one = json.loads(line)
+            if "program" in one:
+                add_program(suite["programs"], one.pop("program"), one)
+            else:
+                suite |= {key: one[key] for key in ("size", "said", "seconds")}
+        results["suites"][path.stem.removeprefix("suite-")] = suite
+    return results
+
+
+def add_program(programs, name, one):
+    """A program may run several times in a suite: in several builds, or with other arguments."""
+    before = programs.setdefault(name, {"tests": {}, "passed": 0, "failed": 0, "skipped": 0})
+    before["tests"].update(one["tests"])
+    for count in ("passed", "failed", "skipped"):
+        before[count] += one[count]
+
+
+def day(path):
+    return datetime.date.fromtimestamp(path.stat().st_mtime).isoformat()
+
+
+def slim(results, whole):
+    """Without the names of tests that no goal asks for of the whole, with what was kept, so that a change of one is no
+    change of what is kept."""
+    asked = goals.Results(whole)
+    wanted = set()
+    original = goals.Results.test
+
+    def noted(self, part):
+        wanted.add(part)
+        return original(self, part)
+    goals.Results.test = noted
+    list(goals.judged(asked))
+    goals.Results.test = original
+    for suite, one in results["suites"].items():
+        for program in one["programs"].values():
+            program["tests"] = {name: figures for name, figures in program["tests"].items()
+                                if any(part in name for part in wanted) or "rare events" in name or "may fail" in name}
+        if suite not in ("api", "sim", "faults"):
+            one["programs"] = {name: program for name, program in one["programs"].items() if program["tests"]}
+    return results
+
+
+def merged(before, now):
+    """Of what did not run, or ran in a smaller size, what was there before."""
+    def is_less(name):
+        if name not in before or name not in WEIGHTS or WEIGHTS[name](now[name]) >= WEIGHTS[name](before[name]):
+            return False
+        print(f"report: {name}: what was kept is of a larger run, and stays")
+        return True
+
+    def is_smaller(suite):
+        kept_size = before.get("suites", {}).get(suite, {}).get("size", SIZES[0])
+        return SIZES.index(now["suites"][suite].get("size", SIZES[0])) < SIZES.index(kept_size)
+
+    taken = {name: result for name, result in now.items() if not is_less(name)}
+    suites = {name: suite for name, suite in now["suites"].items() if not is_smaller(name)}
+    return {**before, **taken, "suites": {**before.get("suites", {}), **suites}}
+
+
+def where_and_what(root):
+    """Of which commit, on how many processors, beside which server."""
+    def says(*words):
+        told = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
+        return told.stdout.strip()
+    server = os.environ.get("LIBLOCK_REDIS_SERVER", "redis-server")
+    return {"commit": says("git", "describe", "--always", "--dirty"), "processors": len(os.sched_getaffinity(0)),
+            "server": " ".join(says(server, "--version").split()[:3])}
+
+
+def table(heads, rows):
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows])
+
+
+def goals_table(results):
+    rows = [(name, wanted, there, "met" if is_met else "**not met**", f"`{command}`")
+            for name, wanted, there, is_met, command in goals.judged(goals.Results(results))]
+    met = sum("**" not in row[3] for row in rows)
+    last = results.get("last")
+    of = f" Last taken over at {last['commit']}: {last['processors']} processors, {last['server']}." if last else ""
+    return f"{met} of {len(rows)} goals are met.{of}\n\n" + table(("", "goal", "now", "", "again"), rows)
+
+
+def nemesis_table(results):
+    run = results.get("nemesis")
+    if not run:
+        return None
+    rows = [(name, one["runs"], one["hits"], one.get("felt", "-"), one["violations"], one["guard_violations"])
+            for name, one in sorted(run["kinds"].items())]
+    heads = ("kind", "begun", "while somebody acquired or released", "felt", "promises broken", "older tokens let in")
+    aside = f", {run['doubles_outside']} times two held at once" if "doubles_outside" in run else ""
+    return "## Kinds of nemesis\n\n" + table(heads, rows) + \
+        "\n\nFelt: a call met by it failed, or its client was gone; or a release took more than five times as long " \
+        "as half of them do.\n\nPromised, and judged, is that nobody holds what another one holds, that tokens rise, " \
+        "that no update of " \
+        "the resource that looks at tokens is lost, and that everybody goes on. Of one server that forgets what it " \
+        "was told, or whose clock jumps (wiped, rolled-back, emptied, evicting, failed-over, clock-stepped) the " \
+        f"first of these is not promised{aside}: there the token is what protects.\n\n" \
+        f"{run.get('operations', 0):,} operations, {run.get('hand_overs', 0):,} hand-overs; without a guard " \
+        f"{run.get('lost_updates_without_guard', 0)} updates were lost (the test bites), with it " \
+        f"{run.get('with_guard', 0)}. Again: `{run.get('command', '')}`, {run['day']}."
+
+
+def faults_table(results):
+    sim = results.get("sim")
+    if not sim:
+        return None
+    counts = {name.removeprefix("fault_").replace("_", " "): count
+              for name, count in sorted(sim["counters"].items()) if name.startswith("fault_")}
+    rows = [(name, WHAT_BEFALLS[name], f"{count:,}") for name, count in counts.items()]
+    return f"## Faults in {sim['seeds']:,} simulated lives\n\n" + table(("kind", "what happens", "times"), rows) + \
+        "\n\nEach seed by itself, after `./dev test quick sim`: `build/release/tests/sim/sim-quorum --seed N`; " \
+        f"{sim['day']}."
+
+
+def mutants_table(results):
+    run = results.get("mutants")
+    if not run:
+        return None
+    rows = []
+    for one in run["mutants"]:
+        found = ["schedules"] * one["schedules"] + [one["life"].split(":")[0]] * bool(one["life"])
+        rows.append((one["name"], one["what"], one["equivalent"] or ", ".join(found) or "**nothing**"))
+    return "## Faults on purpose\n\nOne at a time in a test build, and what found it: directed schedules " \
+        "([tests/unit/quorum/schedules](../tests/unit/quorum/schedules/README.md)), a random life, or both.\n\n" + \
+        table(("fault", "what it does", "found by"), rows) + more_faults(results) + \
+        f"\n\nAgain: `./dev test mutants`, {run['day']}."
+
+
+def more_faults(results):
+    run = results.get("faults")
+    if not run:
+        return ""
+    rows = [(one["name"], one["what"], f"`{one['by']}`" if one["by"] else "**nothing**") for one in run["faults"]]
+    return "\n\nThose above are of the quorum. Of the local engine, of that of one server, of what both share and " \
+        "of what is behind the C API ([tests/mutants](../tests/mutants/README.md)), and the test that found it " \
+        "first:\n\n" + \
+        table(("fault", "what it does", "found by"), rows)
+
+
+def fuzz_table(results):
+    run = results.get("fuzz")
+    if not run:
+        return None
+    rows = [(name, f"{count:,}") for name, count in run["executions"].items()]
+    return "## Fuzzing\n\n" + table(("target", "inputs"), rows) + f"\n\nAgain: `{run['command']}`, {run['day']}."
+
+
+def soak_table(results):
+    run = results.get("soak")
+    if not run:
+        return None
+    rss = run["rss_mib"]
+    rows = [("resident memory, MiB", rss["first"], rss["last"], f"{rss['per_hour']:+.2f}")]
+    for name in ("descriptors", "threads"):
+        rows.append((name, run[name]["first"], run[name]["last"], f"{run[name]['per_hour']:+.1f}"))
+    rows += [("keys on the servers", run["keys"]["first"], run["keys"]["last"], "")]
+    for scope, told in run["scopes"].items():
+        wakes = told["wake_p50_ms"]
+        rows.append((f"wake-up, {scope}: p50 in ms", *(f"{one:.3f}" if one else "none" for one in wakes.values()), ""))
+    faults = ", ".join(f"{name} {count}" for name, count in sorted(run["faults"].items()))
+    locks = ", ".join(f"{told['hand_overs']:,} ({scope})" for scope, told in run["scopes"].items())
+    picture = "![Memory, descriptors, threads, keys and wake-up latency over the time](pictures/soak.svg)"
+    return f"## Soak of {run['minutes']:g} min\n\n{picture}\n\n" + \
+        table(("", "first quarter", "last quarter", "per hour"), rows) + \
+        "\n\nWake-ups take what the machine has to do besides, and may take twice as long and half a millisecond " \
+        f"more at the end before the run fails. Hand-overs: {locks}. Faults meanwhile: {faults}. " \
+        f"{run['cpu_percent']:g} % of a CPU. " \
+        f"Again: `{run['command']}`, {run['day']}."
+
+
+def coverage_table(results):
+    run = results.get("coverage")
+    if not run:
+        return None
+    rows = [(name, f"{one['lines']:.1f}", f"{one['branches']:.1f}")
+             for name, one in {**run["parts"], **run["folders"]}.items()]
+    return "## Coverage\n\n" + table(("", "lines, %", "branches, %"), rows) + \
+        f"\n\nReport by line: `build/coverage/report/index.html`. Again: `./dev test coverage`, {run['day']}."
+
+
+def suites_table(results):
+    rows = [(name, one.get("size", ""), one.get("said", ""), one.get("seconds", ""), one["day"])
+            for name, one in sorted(results["suites"].items())]
+    return "## Suites\n\n" + table(("suite", "form", "tests", "seconds", "day"), rows) if rows else None
+
+
+def render(results):
+    parts = [goals_table(results)]
+    parts += [make(results) for make in (nemesis_table, faults_table, mutants_table,
+                   fuzz_table, soak_table, coverage_table, suites_table)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def parts_of(page):
+    before, _, rest = page.partition(BEGIN)
+    middle, _, after = rest.partition(END)
+    return before, middle.strip("\n"), after
+
+
+def kept():
+    return json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {"suites": {}}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=pathlib.Path, help="of this repository")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    words = parser.parse_args()
+    root = words.root.resolve()
+    page = root / "docs/reliability.md"
+    if words.check:
+        tap = Tap()
+        is_same = parts_of(page.read_text(encoding="utf-8"))[1] == render(kept())
+        tap.rule("the_page_is_what_the_results_say",
+                 [] if is_same else ["docs/reliability.md: python3 tests/reliability/report.py . --write"])
+        tap.finish()
+    results = gathered(pathlib.Path(os.environ.get("LIBLOCK_RELIABILITY", root / "build/reliability")))
+    if not words.write:
+        print(render(results) if len(results) > 1 or results["suites"] else
+              "report: no suite has left anything in build/reliability yet; what is kept: docs/reliability.md")
+        return
+    results = merged(kept(), slim(results, merged(kept(), results))) | {"last": where_and_what(root)}
+    KEPT.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    results = kept()  # in the order in which --check will find it
+    before, _, after = parts_of(page.read_text(encoding="utf-8"))
+    page.write_text(f"{before}{BEGIN}\n\n{render(results)}\n\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Scenarios on a local context. The first one is what a program does that uses the library for the first time.
+ */
+#include <string.h>
+
+#include "fail.h"
+#include "torture.h"
+
+static liblock_acquire_options of_owner(const struct torture *t) {
+  liblock_acquire_options options = torture_defaults();
+  options.owner = t->owner;
+  return options;
+}
+
+/* May come when the scenario is over: as the callbacks of a context that was closed do. */
+static int callbacks; /* of the callback thread */
+
+static void count_callback(const liblock_completion *end, void *user_data) {
+  (void)end;
+  ++*(int *)user_data;
+}
+
+static void use_it(struct torture *t) {
+  torture_open(t);
+  if (torture_take(t, "a", NULL) == LIBLOCK_OK) torture_give_back(t, t->granted - 1);
+  if (t->owner == NULL) return;
+  const liblock_acquire_options options = of_owner(t);
+  torture_take(t, "b", &options);
+}
+
+static void open_named(struct torture *t) {
+  t->url = "local:torture";
+  torture_open(t);
+  torture_take(t, "a", NULL);
+}
+
+static void take(struct torture *t) { torture_take(t, "a", NULL); }
+
+static void take_long_key(struct torture *t) {
+  static char key[513];
+  memset(key, 'k', sizeof key - 1);
+  torture_take(t, key, NULL);
+}
+
+static void take_for_owner(struct torture *t) {
+  const liblock_acquire_options options = of_owner(t);
+  torture_take(t, "a", &options);
+}
+
+static void reenter(struct torture *t) {
+  const liblock_acquire_options options = of_owner(t);
+  torture_take(t, "a", &options);
+  torture_take(t, "a", &options);
+  torture_give_back(t, 0);
+}
+
+static void take_for_thread(struct torture *t) {
+  liblock_acquire_options options = torture_defaults();
+  options.owner = LIBLOCK_OWNER_THREAD;
+  torture_take(t, "a", &options);
+}
+
+static void take_with_all(struct torture *t) {
+  static const liblock_metadata metadata[] = {{{"name", 4}, {"value", 5}}, {{"more", 4}, {"", 0}}};
+  liblock_acquire_options options = torture_defaults();
+  options.ttl_ms = 60000;
+  options.value = "value";
+  options.value_size = 5;
+  options.metadata = metadata;
+  options.metadata_count = 2;
+  options.on_lost = count_callback;
+  options.on_lost_user_data = &callbacks;
+  torture_take(t, "a", &options);
+}
+
+static void take_many(struct torture *t, size_t count) {
+  static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
+  liblock_bytes keys[12];
+  for (size_t n = 0; n < count; ++n) keys[n] = (liblock_bytes){names[n], 1};
+  liblock_lock lock = 1;
+  const liblock_status status = liblock_acquire_many(t->context, keys, count, NULL, &lock, NULL);
+  torture_ended(status);
+  torture_keep(t, status, lock, "a");
+}
+static void take_three(struct torture *t) { take_many(t, 3); }
+static void take_twelve(struct torture *t) { take_many(t, 12); }
+
+static void take_global(struct torture *t) {
+  liblock_lock lock = 1;
+  const liblock_status status = liblock_acquire_global(t->context, NULL, &lock, NULL);
+  torture_ended(status);
+  torture_must((status == LIBLOCK_OK) == (lock != 0), "a handle comes with OK, and only then", status);
+  if (lock == 0) return;
+  const liblock_status end = liblock_release(t->context, lock, NULL);
+  torture_must(end == LIBLOCK_OK, "the global lock can be given back", end);
+}
+
+static void take_fifty(struct torture *t) {
+  static char keys[50][4];
+  for (int n = 0; n < 50; ++n) {
+    keys[n][0] = 'k';
+    keys[n][1] = (char)('a' + n / 10);
+    keys[n][2] = (char)('a' + n % 10);
+    torture_take(t, keys[n], NULL);
+  }
+}
+
+static void hold(struct torture *t) {
+  torture_open(t);
+  torture_take(t, "a", NULL);
+}
+
+static void time_out(struct torture *t) {
+  liblock_acquire_options options = torture_defaults();
+  options.wait_ms = 1;
+  torture_take(t, "a", &options);
+}
+
+static void busy_with_info(struct torture *t) {
+  liblock_acquire_options options = torture_defaults();
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  options.wait_ms = 0;
+  options.busy_info = 1;
+  liblock_lock lock = 1;
+  const liblock_status status = liblock_acquire(t->context, "a", 1, &options, &lock, &result);
+  torture_must(status == LIBLOCK_BUSY || status == LIBLOCK_NO_MEMORY, "it is busy", status);
+  liblock_info_free(result.info);
+}
+
+static void ask(struct torture *t) {
+  torture_ask(t, "a", NULL);
+  torture_read(t, 0);
+}
+
+static void ask_and_hand_over(struct torture *t) {
+  torture_ask(t, "a", NULL);
+  torture_ask(t, "a", NULL);
+  torture_give_back(t, 0);
+  torture_read(t, 0);
+}
+
+static void ask_and_cancel(struct torture *t) {
+  liblock_acquire_options options = torture_defaults();
+  options.completions = t->ends;
+  liblock_request request = 1;
+  const liblock_status status =
+      liblock_acquire_async(t->context, "a", 1, &options, NULL, (void *)"a", &request);
+  torture_ended(status);
+  if (status != LIBLOCK_OK) return;
+  ++t->asked;
+  const liblock_status canceled =
+      liblock_cancel(t->context, request); /* it may have ended for want of memory */
+  if (canceled != LIBLOCK_INVALID_HANDLE) torture_ended(canceled);
+}
+
+static void wait_in_order(struct torture *t) {
+  liblock_acquire_options options = torture_defaults();
+  options.order = LIBLOCK_ORDER_PRIORITY;
+  options.priority = 3;
+  options.queue_ttl_ms = 60000;
+  torture_ask(t, "a", &options);
+  options.order = LIBLOCK_ORDER_LIFO;
+  torture_ask(t, "a", &options);
+}
+
+static void extend(struct torture *t) {
+  torture_ended(liblock_extend(t->context, t->locks[0], 60000, LIBLOCK_EXTEND_SET, NULL));
+}
+
+static void update(struct torture *t) {
+  static char value[4096];
+  torture_ended(liblock_update(t->context, t->locks[0], value, sizeof value, NULL));
+}
+
+static void inspect(struct torture *t) {
+  liblock_info *info = NULL;
+  torture_ended(liblock_inspect(t->context, "a", 1, &info, NULL));
+  liblock_info_free(info);
+  info = NULL;
+  torture_ended(liblock_inspect_queue(t->context, "a", 1, &info, NULL));
+  liblock_info_free(info);
+}
+
+static void list(struct torture *t) {
+  liblock_cursor *cursor = NULL;
+  liblock_info *info = NULL;
+  const liblock_status status = liblock_list_locks(t->context, NULL, &cursor, NULL);
+  torture_ended(status);
+  while (status == LIBLOCK_OK && liblock_cursor_next(cursor, &info) == LIBLOCK_OK && info != NULL)
+    liblock_info_free(info);
+  liblock_cursor_free(cursor);
+}
+
+static void force(struct torture *t) {
+  const liblock_status status = liblock_force_release(t->context, "a", 1, 0, NULL);
+  torture_ended(status);
+  if (status == LIBLOCK_OK) t->locks[0] = 0;
+}
+
+static void clear(struct torture *t) {
+  const liblock_status status = liblock_clear(t->context, NULL, NULL, NULL);
+  torture_ended(status);
+  if (status == LIBLOCK_OK) t->locks[0] = 0;
+}
+
+static void hold_as_owner(struct torture *t) {
+  torture_open(t);
+  const liblock_acquire_options options = of_owner(t);
+  torture_take(t, "a", &options);
+}
+
+static void close_owner(struct torture *t) {
+  const liblock_status status = liblock_owner_close(t->owner);
+  torture_ended(status);
+  if (status == LIBLOCK_OK) t->locks[0] = 0;
+}
+
+static void release_keys(struct torture *t) {
+  const liblock_bytes key = {"a", 1};
+  const liblock_status status = liblock_release_keys(t->context, t->owner, &key, 1, NULL);
+  torture_ended(status);
+  if (status == LIBLOCK_OK) t->locks[0] = 0;
+}
+
+static void open_owner(struct torture *t) {
+  liblock_owner *owner = NULL;
+  torture_ended(liblock_owner_open(t->context, "other", 5, &owner, NULL));
+  liblock_owner_free(owner);
+}
+
+static void on_event(const liblock_event *event, void *user_data) {
+  (void)event;
+  ++*(int *)user_data;
+}
+
+static void listen_and_take(struct torture *t) {
+  static int events;
+  torture_ended(liblock_set_events(t->context, ~UINT64_C(0), on_event, &events));
+  torture_take(t, "b", NULL);
+  torture_give_back(t, 1);
+}
+
+static void on_entry(const liblock_log_entry *entry, void *user_data) {
+  (void)entry;
+  ++*(int *)user_data;
+}
+
+static void log_and_take(struct torture *t) {
+  static int entries;
+  torture_ended(liblock_set_log(t->context, LIBLOCK_LOG_DEBUG, on_entry, &entries));
+  torture_take(t, "b", NULL);
+  torture_ended(liblock_set_log(t->context, LIBLOCK_LOG_OFF, NULL, NULL));
+}
+
+static void print_statistics(struct torture *t) {
+  static char text[65536];
+  size_t needed = 0;
+  torture_ended(liblock_stats_prometheus(t->context, text, sizeof text, &needed));
+}
+
+static void watch(struct torture *t) {
+  liblock_request request = 0;
+  torture_ended(
+      liblock_wait_released_async(t->context, "a", 1, 1, NULL, count_callback, &callbacks, &request));
+  torture_ended(liblock_wait_lost(t->context, t->locks[0], 1, NULL));
+}
+
+static void queue_of_ends(struct torture *t) {
+  liblock_completions *ends = NULL;
+  torture_ended(liblock_completions_open(t->context, 1000, &ends, NULL));
+  liblock_completions_free(ends);
+}
+
+static void ask_to_callback(struct torture *t) {
+  liblock_request request = 0;
+  liblock_acquire_options options = torture_defaults();
+  options.wait_ms = 0;
+  torture_ended(liblock_acquire_async(t->context, "a", 1, &options, count_callback, &callbacks, &request));
+}
+
+static void hold_many_and_wait(struct torture *t) {
+  torture_open(t);
+  for (int n = 0; n < 10; ++n) torture_ask(t, "a", NULL);
+}
+
+static void close_context(struct torture *t) {
+  torture_read(t, 0);
+  const liblock_status status = liblock_close(t->context);
+  if (status == LIBLOCK_NO_MEMORY) {
+    fail_disarm();
+    torture_must(liblock_try_acquire(t->context, "b", 1, NULL, &t->locks[0], NULL) == LIBLOCK_CLOSED,
+                 "what is to be closed is closed", status);
+    torture_must(liblock_close(t->context) == LIBLOCK_OK, "the next close goes on", status);
+  }
+  t->granted = 0;
+  liblock_owner_free(t->owner);
+  liblock_completions_free(t->ends);
+  liblock_context_free(t->context);
+  *t = (struct torture){0};
+}
+
+const struct torture_scenario torture_local[] = {
+    {"open, take, give back", NULL, use_it, false},
+    {"open a table of a name", NULL, open_named, false},
+    {"take a key", torture_open, take, false},
+    {"take a key of 512 bytes", torture_open, take_long_key, false},
+    {"take for an owner", torture_open, take_for_owner, false},
+    {"reenter", torture_open, reenter, false},
+    {"take for the thread", torture_open, take_for_thread, false},
+    {"take with lease, value, metadata and callback", torture_open, take_with_all, false},
+    {"take three keys", torture_open, take_three, false},
+    {"take twelve keys", torture_open, take_twelve, false},
+    {"take the global lock", torture_open, take_global, false},
+    {"take fifty keys one after the other", torture_open, take_fifty, false},
+    {"time out", hold, time_out, false},
+    {"be told who is in the way", hold, busy_with_info, false},
+    {"ask", torture_open, ask, false},
+    {"ask twice and hand over", hold, ask_and_hand_over, false},
+    {"ask and cancel", hold, ask_and_cancel, false},
+    {"wait in an order", hold, wait_in_order, false},
+    {"ask for a callback", hold, ask_to_callback, false},
+    {"extend", hold, extend, false},
+    {"update", hold, update, false},
+    {"inspect", hold, inspect, false},
+    {"list", hold, list, false},
+    {"force a release", hold, force, false},
+    {"clear", hold, clear, false},
+    {"open an owner", torture_open, open_owner, false},
+    {"close an owner who holds", hold_as_owner, close_owner, false},
+    {"release keys of an owner", hold_as_owner, release_keys, false},
+    {"listen and take", hold, listen_and_take, false},
+    {"log and take", hold, log_and_take, false},
+    {"print statistics", hold, print_statistics, false},
+    {"watch", hold, watch, false},
+    {"open a completion queue", torture_open, queue_of_ends, false},
+    {"close with nine who wait", hold_many_and_wait, close_context, false},
+    {"open on a loop of the caller", torture_make_loop, torture_open_on_loop, true},
+    {NULL, NULL, NULL, false},
+};

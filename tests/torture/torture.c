@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lets each allocation, and each system call of some kinds, of each scenario fail in turn, and sees that nothing
+ * crashes, hangs or leaks, and that the state is what was reported: a lock that was granted is held, no other is.
+ * Each scenario runs in a process of its own, which an alarm ends.
+ *
+ * Usage, with fail.c preloaded: torture [--stride N] [--first N] [--only TEXT] [URL]. URL: scenarios on a server
+ * instead of the local ones; N: only each Nth call fails, or none before the Nth; TEXT: only scenarios whose name has
+ * it. Prints TAP.
+ */
+#define _GNU_SOURCE
+#include "torture.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "fail.h"
+
+enum {
+  ALARM_S = 60,
+  ENDLESS = 100000,
+  WARM_UPS = 3,
+  WAIT_MS = 20000,
+  SETTLE_US = 20000,
+  RETRIES = 200,
+  RETRY_US = 50000,
+  DESCRIPTORS_MAX = 256,
+  TURNS_MAX = 100
+};
+
+static const char *const kind_names[FAIL_KINDS] = {"nothing", "allocation", "thread", "descriptor",
+                                                   "connect", "write",      "read",   "random number"};
+
+/* What a child tells of itself, as far as it came. */
+struct told {
+  unsigned long nth;
+  unsigned long failed; /* how many calls were made to fail */
+  int descriptors;      /* that a process has which used it, and whose first use did not fail */
+  int where;            /* of the last: 1 on the calling thread, 2 on one of the library's */
+  char what[200];
+};
+static struct told *told;
+static unsigned long stride = 1, first = 1;
+static int kind_that_fails;
+
+void torture_must(bool holds, const char *sentence, liblock_status status) {
+  if (holds) return;
+  fail_disarm();
+  snprintf(told->what, sizeof told->what, "%s (%s)", sentence, liblock_status_name(status));
+  _exit(1);
+}
+
+/* docs/errors.md */
+void torture_ended(liblock_status status) {
+  const bool is_of_server = status == LIBLOCK_CONNECT || status == LIBLOCK_IN_DOUBT ||
+                            status == LIBLOCK_TIMEOUT || status == LIBLOCK_NO_QUORUM ||
+                            status == LIBLOCK_PARTIAL; /* over a quorum whose other nodes are slow */
+  bool is_known = status == LIBLOCK_OK;
+  switch (kind_that_fails) {
+    case FAIL_MEMORY: /* of the caller; or of an answer, which costs its connection */
+      is_known |= status == LIBLOCK_NO_MEMORY || status == LIBLOCK_LIMIT || is_of_server;
+      break;
+    case FAIL_THREAD:
+    case FAIL_DESCRIPTOR:
+    case FAIL_RANDOM:
+      is_known |= status == LIBLOCK_INTERNAL || is_of_server;
+      break;
+    default:
+      is_known |= is_of_server;
+  }
+  torture_must(is_known, "an end that no lack explains", status);
+}
+
+void torture_try(struct torture *t, const char *key) {
+  for (size_t n = 0; n < t->tries; ++n)
+    if (strcmp(t->tried[n], key) == 0) return;
+  torture_must(t->tries < TORTURE_LOCKS_MAX, "there is room", LIBLOCK_OK);
+  t->tried[t->tries++] = key;
+}
+
+void torture_open(struct torture *t) {
+  liblock_context *context = NULL;
+  liblock_context_options options;
+  liblock_context_options_init(&options, sizeof options);
+  char prefix[32]; /* what a process that ended badly has left on the server is not in the way */
+  snprintf(prefix, sizeof prefix, "torture:%ld:", (long)getpid());
+  if (strncmp(t->url, "local:", 6) != 0) {
+    options.prefix = prefix;
+    options.prefix_size = strlen(prefix);
+  }
+  const liblock_status status = liblock_open(t->url, &options, &context, NULL);
+  torture_ended(status);
+  torture_must((status == LIBLOCK_OK) == (context != NULL), "a context comes with OK, and only then", status);
+  if (context == NULL) return;
+  t->context = context;
+  torture_ended(liblock_completions_open(context, TORTURE_LOCKS_MAX, &t->ends, NULL));
+  torture_ended(liblock_owner_open(context, "owner", 5, &t->owner, NULL));
+}
+
+static uv_loop_t loop;
+
+void torture_make_loop(struct torture *t) {
+  (void)t;
+  torture_must(uv_loop_init(&loop) == 0, "there is a loop", LIBLOCK_OK);
+}
+
+void torture_open_on_loop(struct torture *t) {
+  liblock_context *context = NULL;
+  liblock_context_options options;
+  liblock_context_options_init(&options, sizeof options);
+  options.uv_loop = &loop;
+  torture_ended(liblock_open(t->url, &options, &context, NULL));
+  fail_disarm(); /* libuv itself gives up where it lacks memory within a turn */
+  liblock_context_free(context);
+  for (int turns = 0; turns < TURNS_MAX && uv_loop_alive(&loop); ++turns) uv_run(&loop, UV_RUN_NOWAIT);
+  torture_must(uv_loop_close(&loop) == 0, "a context leaves nothing on the caller's loop", LIBLOCK_OK);
+}
+
+void torture_keep(struct torture *t, liblock_status status, liblock_lock lock, const char *key) {
+  torture_must((status == LIBLOCK_OK) == (lock != 0), "a handle comes with OK, and only then", status);
+  if (lock == 0) return;
+  torture_must(t->granted < TORTURE_LOCKS_MAX, "there is room", status);
+  t->locks[t->granted] = lock;
+  t->keys[t->granted++] = key;
+}
+
+liblock_status torture_take(struct torture *t, const char *key, const liblock_acquire_options *options) {
+  if (t->context == NULL) return LIBLOCK_CLOSED;
+  liblock_lock lock = 1;
+  torture_try(t, key);
+  const liblock_status status = liblock_acquire(t->context, key, strlen(key), options, &lock, NULL);
+  torture_ended(status);
+  torture_keep(t, status, lock, key);
+  return status;
+}
+
+void torture_ask(struct torture *t, const char *key, const liblock_acquire_options *options) {
+  if (t->ends == NULL) return;
+  liblock_acquire_options given = torture_defaults();
+  if (options != NULL) given = *options;
+  given.completions = t->ends;
+  liblock_request request = 1;
+  torture_try(t, key);
+  const liblock_status status =
+      liblock_acquire_async(t->context, key, strlen(key), &given, NULL, (void *)key, &request);
+  torture_ended(status);
+  torture_must((status == LIBLOCK_OK) == (request != 0), "a request comes with OK, and only then", status);
+  t->asked += status == LIBLOCK_OK;
+}
+
+void torture_give_back(struct torture *t, size_t nth) {
+  if (nth >= t->granted || t->locks[nth] == 0) return;
+  const liblock_status status = liblock_release(t->context, t->locks[nth], NULL);
+  torture_ended(status);
+  if (status != LIBLOCK_NO_MEMORY) t->locks[nth] = 0;
+}
+
+void torture_read(struct torture *t, long wait_ms) {
+  while (t->ends != NULL && t->asked > 0) {
+    liblock_completion end = {.struct_size = sizeof end};
+    const liblock_status status = liblock_completions_next(t->ends, wait_ms, &end);
+    if (status == LIBLOCK_TIMEOUT && wait_ms == 0) return;
+    torture_must(status == LIBLOCK_OK, "a request that was accepted ends", status);
+    if (end.kind != LIBLOCK_KIND_ACQUIRE) continue;
+    --t->asked;
+    if (end.status != LIBLOCK_CANCELED) torture_ended(end.status);
+    torture_keep(t, end.status, end.lock, end.user_data);
+    wait_ms = 0;
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------- a run --- */
+
+/* A connection that broke is made anew behind a pause. */
+static int32_t is_locked(const struct torture *t, const char *key) {
+  int32_t locked = -1;
+  for (int n = 0; n < RETRIES; ++n) {
+    const liblock_status status = liblock_is_locked(t->context, key, strlen(key), &locked);
+    if (status == LIBLOCK_OK) return locked;
+    torture_ended(status);
+    usleep(RETRY_US);
+  }
+  torture_must(false, "the server can be asked again", LIBLOCK_CONNECT);
+  return locked;
+}
+
+/* What nobody knows he holds is undone, though perhaps a moment later. */
+static void free_in_the_end(struct torture *t, const char *key) {
+  for (int n = 0; n < RETRIES; ++n) {
+    if (is_locked(t, key) == 0) return;
+    usleep(RETRY_US);
+  }
+  torture_must(false, "nothing stays locked that nobody holds", LIBLOCK_OK);
+}
+
+static void take_after(struct torture *t) {
+  liblock_status status = LIBLOCK_OK;
+  for (int n = 0; n < RETRIES; ++n) {
+    status = torture_take(t, "after", NULL);
+    if (status == LIBLOCK_OK) {
+      torture_give_back(t, t->granted - 1);
+      return;
+    }
+    usleep(RETRY_US);
+  }
+  torture_must(false, "the context can be used", status);
+}
+
+/* Everything works again: what was reported is so, and can be taken back. */
+static void settle(struct torture *t) {
+  if (t->context == NULL) return;
+  for (bool more = true; more;) { /* who waits is granted by whoever gives back */
+    const size_t before = t->granted;
+    torture_read(t, 0);
+    for (size_t n = 0; n < t->granted; ++n) {
+      if (t->locks[n] == 0) continue;
+      const liblock_status held = liblock_is_held(t->context, t->locks[n]);
+      torture_must(held == LIBLOCK_OK || held == LIBLOCK_LOST, "what was granted is held", held);
+      if (held == LIBLOCK_OK) torture_must(is_locked(t, t->keys[n]) == 1, "its key is locked", held);
+      torture_give_back(t, n);
+    }
+    if (t->asked > 0) torture_read(t, WAIT_MS);
+    more = t->granted > before || t->asked > 0;
+  }
+  for (size_t n = 0; n < t->granted; ++n) torture_must(t->locks[n] == 0, "it can be given back", LIBLOCK_OK);
+  for (size_t n = 0; n < t->granted; ++n)
+    torture_must(is_locked(t, t->keys[n]) == 0, "what was given back is free", LIBLOCK_OK);
+  for (size_t n = 0; n < t->tries; ++n) free_in_the_end(t, t->tried[n]);
+  liblock_stats stats = {.struct_size = sizeof stats};
+  liblock_stats_get(t->context, &stats);
+  torture_must(stats.locks_held == 0, "no lock is left", LIBLOCK_OK);
+  torture_must(stats.waiters == 0, "nobody waits", LIBLOCK_OK);
+  take_after(t);
+}
+
+static void close_all(struct torture *t) {
+  liblock_owner_free(t->owner);
+  liblock_completions_free(t->ends);
+  if (t->context != NULL)
+    torture_must(liblock_close(t->context) == LIBLOCK_OK, "it can be closed", LIBLOCK_OK);
+  liblock_context_free(t->context);
+}
+
+static int count_descriptors(void) {
+  int count = 0;
+  for (int fd = 0; fd < DESCRIPTORS_MAX; ++fd) count += fcntl(fd, F_GETFD) != -1;
+  return count;
+}
+
+/* Returns how many calls of this kind there were. */
+static unsigned long run(const struct torture_scenario *scenario, const char *url, int kind,
+                         unsigned long nth, bool from_start) {
+  struct torture t = {.url = url};
+  told->nth = nth;
+  kind_that_fails = kind;
+  fail_watch(&told->where);
+  if (from_start) fail_arm(kind, nth);
+  if (scenario->before != NULL) scenario->before(&t);
+  if (!from_start) fail_arm(kind, nth);
+  if (scenario->before == NULL || scenario->has_own_loop || t.context != NULL) scenario->act(&t);
+  const unsigned long seen = fail_disarm();
+  told->failed += seen >= nth;
+  settle(&t);
+  close_all(&t);
+  return seen;
+}
+
+/* The first use of a process: what could not be begun is begun by the next try, and has cost no descriptor. */
+static unsigned long run_from_start(const struct torture_scenario *scenario, const char *url, int kind,
+                                    unsigned long nth) {
+  const unsigned long seen = run(scenario, url, kind, nth, true);
+  run(scenario, url, kind, ENDLESS, true);
+  told->nth = nth;
+  struct torture again = {.url = url};
+  torture_open(&again);
+  torture_must(again.context != NULL, "the next try begins it", LIBLOCK_OK);
+  const int used = count_descriptors();
+  if (nth == ENDLESS) told->descriptors = used;
+  torture_must(used <= told->descriptors, "no descriptor is lost", LIBLOCK_OK);
+  close_all(&again);
+  return seen;
+}
+
+/* What other threads free, they may free a moment later. */
+static bool comes_down_to(long blocks) {
+  for (int n = 0; n < 200 && fail_blocks() > blocks; ++n) usleep(1000);
+  return fail_blocks() <= blocks;
+}
+
+/* More may be kept for the next time than without the failure; the next failure finds it. */
+static bool leaves_nothing(const struct torture_scenario *scenario, const char *url, int kind,
+                           unsigned long nth, long usual) {
+  for (int again = 0; !comes_down_to(usual); ++again) {
+    if (again == WARM_UPS) return false;
+    usual = fail_blocks();
+    run(scenario, url, kind, nth, false);
+  }
+  return true;
+}
+
+/* What is kept for the next time is there after a few runs; a failure leaves no more than a success. */
+static void each_in_turn(const struct torture_scenario *scenario, const char *url, int kind) {
+  for (int n = 0; n < WARM_UPS; ++n) run(scenario, url, kind, ENDLESS, false);
+  usleep(SETTLE_US);
+  const long usual = fail_blocks();
+  for (unsigned long nth = first; nth < ENDLESS; nth += stride) {
+    if (run(scenario, url, kind, nth, false) < nth) return;
+    torture_must(leaves_nothing(scenario, url, kind, nth, usual), "nothing leaks", LIBLOCK_OK);
+  }
+  torture_must(false, "it comes to an end", LIBLOCK_OK);
+}
+
+/* -------------------------------------------------------------------------------------------- the judge --- */
+
+static int tests, failures;
+static unsigned long bitten;
+
+static bool child_fails(const struct torture_scenario *scenario, const char *url, int kind,
+                        unsigned long from_start, int *status) {
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(ALARM_S);
+    if (from_start == 0) each_in_turn(scenario, url, kind);
+    if (from_start != 0) _exit(run_from_start(scenario, url, kind, from_start) < from_start ? 2 : 0);
+    _exit(0);
+  }
+  waitpid(child, status, 0);
+  const bool is_over = WIFEXITED(*status) && WEXITSTATUS(*status) == 2;
+  return !is_over && *status != 0;
+}
+
+/* glibc has words of its own. Anything else that it said is why it failed. */
+static bool says_why(FILE *said) {
+  char line[200];
+  bool is_why = false;
+  rewind(said);
+  while (fgets(line, sizeof line, said) != NULL) {
+    if ((strstr(line, "liblock: no memory is left") != NULL && told->where != 1) ||
+        strstr(line, "glibc error: failed to register TLS destructor") != NULL) {
+      is_why = true;
+    } else {
+      printf("# %s", line);
+    }
+  }
+  return is_why;
+}
+
+/* Without memory for a caller he hears so; a thread of ours ends the process, and says why. glibc's data of threads is
+ * whosever it is. */
+static bool memory_child_fails(const struct torture_scenario *scenario, const char *url, unsigned long nth,
+                               int *status, unsigned long *ended) {
+  FILE *said = tmpfile();
+  if (said == NULL) return true;
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(ALARM_S);
+    dup2(fileno(said), STDERR_FILENO);
+    _exit(run(scenario, url, FAIL_MEMORY, nth, false) < nth ? 2 : 0);
+  }
+  waitpid(child, status, 0);
+  const bool has_ended = WIFSIGNALED(*status) && WTERMSIG(*status) == SIGABRT && says_why(said);
+  *ended += has_ended;
+  fclose(said);
+  return !has_ended && !(WIFEXITED(*status) && WEXITSTATUS(*status) != 1);
+}
+
+static void judge_memory(const struct torture_scenario *scenario, const char *url) {
+  memset(told, 0, sizeof *told);
+  int status = 0;
+  bool failed = false;
+  unsigned long nth = first, ended = 0;
+  for (; !failed && (nth == first || !WIFEXITED(status) || WEXITSTATUS(status) == 0); nth += stride)
+    failed = memory_child_fails(scenario, url, nth, &status, &ended);
+  bitten += ended + told->failed;
+  printf("%s %d - %s: each allocation may fail # %lu, of which %lu ended the process\n",
+         failed ? "not ok" : "ok", ++tests, scenario->name, ended + told->failed, ended);
+  if (failed)
+    printf("# where the %luth fails: %s%s\n", told->nth, told->what,
+           WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "");
+  failures += failed;
+}
+
+static void judge(const struct torture_scenario *scenario, const char *url, int kind, bool from_start) {
+  memset(told, 0, sizeof *told);
+  int status = 0;
+  bool failed = from_start && child_fails(scenario, url, kind, ENDLESS, &status);
+  unsigned long nth = from_start ? first : 0;
+  if (!failed) status = 0;
+  while (!failed && status == 0) {
+    failed = child_fails(scenario, url, kind, nth, &status);
+    nth += stride;
+    if (!from_start) break;
+  }
+  bitten += told->failed;
+  if (!failed && told->failed == 0) return; /* it makes no such call */
+  printf("%s %d - %s%s: each %s may fail # %lu\n", failed ? "not ok" : "ok", ++tests, scenario->name,
+         from_start ? ", from the start" : "", kind_names[kind], told->failed);
+  if (failed)
+    printf("# where the %luth fails: %s%s\n", told->nth, told->what,
+           WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "");
+  failures += failed;
+}
+
+int main(int count, char **words) {
+  if (fail_arm == NULL) return fprintf(stderr, "torture: fail.c is not preloaded\n"), 2;
+  for (int fd = 3; fd < DESCRIPTORS_MAX; ++fd) close(fd); /* whoever began this has left them open */
+  int at = 1;
+  const char *only = "";
+  for (; count > at && words[at][0] == '-'; at += 2) {
+    const char *value = count > at + 1 ? words[at + 1] : "";
+    if (strcmp(words[at], "--stride") == 0) {
+      stride = strtoul(value, NULL, 10);
+    } else if (strcmp(words[at], "--first") == 0) {
+      first = strtoul(value, NULL, 10);
+    } else if (strcmp(words[at], "--only") == 0) {
+      only = value;
+    } else {
+      stride = 0;
+    }
+  }
+  const char *url = count > at ? words[at] : NULL;
+  told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (told == MAP_FAILED || stride == 0 || first == 0)
+    return fprintf(stderr, "usage: torture [--stride N] [--first N] [--only TEXT] [URL]\n"), 2;
+  const struct torture_scenario *scenario = url != NULL ? torture_servers : torture_local;
+  for (; scenario->name != NULL; ++scenario) {
+    if (strstr(scenario->name, only) == NULL) continue;
+    if (url == NULL) {
+      judge(scenario, "local:", FAIL_MEMORY, false);
+    } else {
+      /* Where libuv begins, it aborts without a word. */
+      if (scenario->before != NULL) judge_memory(scenario, url);
+      for (int kind = FAIL_DESCRIPTOR; kind <= FAIL_READ; ++kind) judge(scenario, url, kind, false);
+    }
+  }
+  /* Where libuv begins without memory, it aborts without a word. */
+  static const int first_uses[] = {FAIL_THREAD, FAIL_DESCRIPTOR, FAIL_RANDOM, FAIL_MEMORY};
+  for (size_t n = 0; n < (url == NULL ? 4 : 3) && *only == '\0'; ++n)
+    judge(url == NULL ? torture_local : torture_servers, url == NULL ? "local:" : url, first_uses[n], true);
+  if (tests == 0) return fprintf(stderr, "torture: no scenario has '%s' in its name\n", only), 2;
+  printf("%s %d - something failed # %lu\n", bitten > 0 ? "ok" : "not ok", tests + 1, bitten);
+  printf("1..%d\n", tests + 1);
+  return failures != 0 || bitten == 0;
+}

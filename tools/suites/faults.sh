@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+# What must not be lost when something else is: each allocation and each system call fails once (tests/torture), and
+# servers, clients and the lines between them are bent in 24 ways while processes lock (tests/nemesis).
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson go rust ruby"
+figures=$build_root/reliability
+# shellcheck source=tools/valkey.sh
+. tools/valkey.sh
+
+nemesis() { # NAME of the figures, ARGUMENT of nemesis.py…
+  local name=$1
+  shift
+  mkdir -p "$figures"
+  rm -f "$figures/$name.json"
+  (cd "$root" && run_program tests/nemesis/nemesis.py --build build/release --json "$figures/$name.json" "$@")
+}
+
+gate() {
+  ordinary_build || return 1
+  run_suites release torture -- --jobs 1 --timeout-multiplier 3
+  run_program "$root/tests/nemesis/selftest.py" --build "$build_root/release"
+  nemesis nemesis --jobs 3
+}
+
+nemesis_on_valkey() {
+  if alone valkey fetch_valkey >"$log_dir/faults-valkey.log" 2>&1; then
+    LIBLOCK_REDIS_SERVER=$valkey nemesis nemesis-valkey --jobs 3 --seeds 1-5
+  else
+    skip valkey "it cannot be had; see $log_dir/faults-valkey.log"
+  fi
+}
+
+# Each kind in a world of its own as well, where none hides another one; the other server; and faults on purpose in the
+# library.
+nightly() {
+  gate
+  nemesis nemesis --jobs 3 --each --seeds 1-5
+  nemesis_on_valkey
+  build_more release tests/nemesis/mutant-client &&
+    run_program "$root/tests/nemesis/mutants.py" --build "$build_root/release"
+}
