@@ -31,6 +31,10 @@ class Progress;
 class Runtime;
 class Trace;
 
+// The ticket of who begins to wait now, by a clock that counts from when the machine was started: so far from 0 that a
+// LIFO waiter goes before every priority (1,000,000 times a step of a day), however short it has been up.
+inline int64_t ticket_at(Nanos now) { return (int64_t{1} << 60) + now / 1'000; }
+
 struct AcquireParams {
   Nanos ttl = kNever;   // kNever: no expiry
   Nanos wait = kNever;  // 0: one attempt
@@ -70,7 +74,8 @@ struct AcquireParams {
   // Threads of this context that wait in the engine; counted before a waiter can be seen by others.
   std::atomic<uint64_t> *threads_waiting = nullptr;
 
-  // Waiters are served by rising sort keys; the ticket, in microseconds, is when this one began to wait.
+  // Waiters are served by rising sort keys; the ticket, in microseconds, is when this one began to wait. A server's
+  // count from 1970, a process' own by ticket_at.
   int64_t sort_key(int64_t ticket) const {
     return (order == LIBLOCK_ORDER_LIFO ? -ticket : ticket) + sort_offset();
   }

@@ -19,7 +19,7 @@ size_t WaitQueue::enqueue(Waiter &waiter, Nanos now) {
     list.push_back(&waiter);
     return list.size() - 1;
   }
-  ticket_last_ = std::max(ticket_last_, now / 1'000);  // microseconds: room for every priority and age step
+  ticket_last_ = std::max(ticket_last_, ticket_at(now));
   waiter.sort_key = waiter.params->sort_key(ticket_last_);
   const bool before_equals = waiter.params->order == LIBLOCK_ORDER_LIFO;
   const auto goes_before = [&](const Waiter &other) {
@@ -49,7 +49,7 @@ void WaitQueue::requeue(Waiter &waiter, Nanos now) {
     return;
   }
   // The end of the queue is behind everybody, whatever the orders: one more than the largest key.
-  ticket_last_ = std::max(ticket_last_, now / 1'000);
+  ticket_last_ = std::max(ticket_last_, ticket_at(now));
   waiter.sort_key = strict.empty() ? ticket_last_ : std::max(ticket_last_, strict.back()->sort_key);
   strict.push_back(&waiter);
   waiter.enqueued_at = asked_at;

@@ -57,7 +57,7 @@ bool Front::goes_before(const FrontWaiter &waiter, int64_t sort_key) {
 bool Front::comes(FrontWaiter &waiter, const std::string &lock_key, Nanos now) {
   LIBLOCK_ASSERT(waiter.place == FrontWaiter::Place::None);
   FrontLine &line = line_of(lock_key);
-  ticket_last_ = std::max(ticket_last_, now / 1'000);
+  ticket_last_ = std::max(ticket_last_, ticket_at(now));
   waiter.sort_key = waiter.wants.sort_key(ticket_last_);
   waiter.line = &line;
   if (line.is_empty()) {
