@@ -17,6 +17,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 import standstill
@@ -120,11 +121,18 @@ def run_meson(build, names, arguments, jobs):
 
 
 def run_program(label, command):
-    """One program outside meson, in the form of meson's records."""
+    """One program outside meson, in the form of meson's records. What it says goes to files: a pipe would be waited for
+    until the last one has it closed who was left behind with it, and that may be never."""
     began = time.time()
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        done = subprocess.run(command, stdout=out, stderr=err, check=False)
+        took = time.time() - began
+        said = []
+        for file in (out, err):
+            file.seek(0)
+            said.append(file.read().decode(errors="replace"))
     return {"name": label, "result": "OK" if done.returncode == 0 else "FAIL", "returncode": done.returncode,
-            "starttime": began, "duration": time.time() - began, "stdout": done.stdout, "stderr": done.stderr}
+            "starttime": began, "duration": took, "stdout": said[0], "stderr": said[1]}
 
 
 def short_name(entry):

@@ -47,6 +47,43 @@ check() {
   fi
 }
 
+# within SECONDS COMMAND…: ends the command, and what it started, when it takes longer, and says what was running then;
+# its status is 124 in that case. In a subshell, with which the command ends as well.
+within() (
+  limit_s=$1
+  shift
+  set -m # a process group of its own, to end all of it
+  "$@" &
+  command=$!
+  set +m
+  trap 'kill -- "-$command" 2>/dev/null' EXIT
+  sleep "$limit_s" >/dev/null 2>&1 &
+  timer=$!
+  status=0
+  wait -n "$command" "$timer" || status=$?
+  ! kill "$timer" 2>/dev/null || exit "$status"
+  echo "dev: not at its end after $limit_s s. What was running then:"
+  ps --ppid 2 -p 2 --deselect --forest -o pid,etimes,stat,args 2>&1 | cut -c1-180 | sed 's/^/      | /'
+  kill -- "-$command"
+  sleep 5
+  kill -KILL -- "-$command" 2>/dev/null
+  exit 124
+)
+
+# How many seconds a suite has, before something in it hangs: many times what it takes. Where somebody else will end all
+# of it at some time (LIBLOCK_ENDS_AT, in seconds since 1970), the suite in which that would be ends before, so that
+# what was found is told.
+suite_limit_s() { # SIZE
+  local -A limits=([quick]=900 [gate]=1500 [nightly]=14400)
+  local limit_s=${LIBLOCK_SUITE_S:-${limits[$1]}} left_s
+  if [ -n "${LIBLOCK_ENDS_AT:-}" ]; then
+    left_s=$((LIBLOCK_ENDS_AT - $(date +%s)))
+    [ "$left_s" -gt "$limit_s" ] || limit_s=$left_s
+  fi
+  [ "$limit_s" -gt 0 ] || limit_s=1
+  echo "$limit_s"
+}
+
 # configure_or_fail, build_or_fail NAME OPTION…: configures, and builds, build/NAME. What fails is one failed test.
 configure_or_fail() {
   configure "$@" && return 0

@@ -18,6 +18,13 @@ FAILS = "quick() { check falls false; check holds true; }\n"
 SKIPS = "quick() { check holds true; skip absent 'no such toolchain'; }\n"
 EMPTY = "quick() { :; }\n"
 DIES = "quick() { check holds true; exit 1; }\n"
+HANGS = "quick() { check holds true; sleep 1000; check never true; }\n"
+# What is made ahead waits for somebody who wants it, and writes down what time it is given then.
+AHEAD = """slow() { sleep 3; chrt --pid $BASHPID >"$log_dir/time"; }
+ahead() { alone thing slow; }
+gate() { sleep 1; alone thing true; check was_given_time grep -q SCHED_OTHER "$log_dir/time"; }
+"""
+LEAVES = "quick() { check holds true; sleep 1000 & }\n"
 NO_BUILD = "quick() { build_or_fail release -Dnonsense=1; }\n"
 
 # name, suites, arguments, environment, last line, status
@@ -33,6 +40,11 @@ CASES = [
      "1 passed, 1 failed", 1),
     ("a_suite_without_a_test_fails", {"unit": EMPTY}, [], {}, "0 passed, 1 failed", 1),
     ("a_suite_that_breaks_off_fails", {"unit": DIES}, [], {}, "1 passed, 1 failed", 1),
+    ("a_suite_that_hangs_is_ended_and_what_comes_after_it_runs", {"unit": HANGS, "docs": BOTH}, [],
+     {"LIBLOCK_SUITE_S": "2"}, "2 passed, 2 failed", 1),
+    ("a_suite_that_is_late_is_ended_in_time_for_what_was_found_to_be_told", {"unit": HANGS}, [],
+     {"LIBLOCK_ENDS_AT": "1000"}, "1 passed, 2 failed", 1),
+    ("what_a_suite_leaves_behind_is_not_waited_for", {"unit": LEAVES}, [], {}, "1 passed, 0 failed", 0),
     ("a_build_that_fails_is_a_failed_test", {"unit": NO_BUILD}, [], {}, "0 passed, 1 failed", 1),
     ("no_suite_at_all_fails", {}, [], {}, "0 passed, 1 failed", 1),
 ]
@@ -77,6 +89,10 @@ def main():
         done = run(root, "dev", ["nonsense"], {})
         good = done.returncode == 2 and "no command 'nonsense'" in done.stdout
         tap.rule("an_unknown_command_is_refused", [] if good else [str(done)])
+    with tempfile.TemporaryDirectory() as directory:
+        done = run(copy_of_dev(directory, {"docs": BOTH, "unit": AHEAD}), "dev", ["test", "gate"], {})
+        good = "waiting for what is made in build/thing" in done.stdout and done.returncode == 0
+        tap.rule("who_waits_for_what_is_made_ahead_gives_it_time_of_its_own", [] if good else done.stdout.splitlines())
     with tempfile.TemporaryDirectory() as directory:
         root = copy_of_dev(directory, {"unit": SKIPS})
         judge(tap, "ci_takes_no_skip", run(root, ".ci/run", [], {}), "1 passed, 2 failed", 1)

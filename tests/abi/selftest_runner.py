@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 from bites import TOOLS, Tap
 
@@ -34,7 +35,10 @@ CASES = [
 
 
 def counted(text, status):
-    program = f"import sys; sys.stdout.write({text!r}); sys.exit({status})"
+    return counted_of(f"import sys; sys.stdout.write({text!r}); sys.exit({status})")
+
+
+def counted_of(program):
     with tempfile.TemporaryDirectory() as directory:
         counts, failures = pathlib.Path(directory, "counts"), pathlib.Path(directory, "failures")
         failures.touch()
@@ -123,9 +127,22 @@ def what_stood_still(tap):
     tap.rule("and_runs_nothing_again_that_is_not_timed", [] if done.returncode == 1 else done.stdout.splitlines())
 
 
+# It leaves somebody behind who has its output open.
+LEAVER = "import subprocess; subprocess.Popen(['sleep', '60']); print('1..1\\nok 1 - a')"
+
+
+def leaves_somebody_behind(tap):
+    began = time.monotonic()
+    counts, _, done = counted_of(LEAVER)
+    took_s = time.monotonic() - began
+    tap.rule("who_is_left_behind_with_a_program_s_output_is_not_waited_for",
+             [] if counts == "1 0 0" and took_s < 30 else [f"'{counts}' after {took_s} s", *done.stdout.splitlines()])
+
+
 def main():
     tap = Tap()
     what_stood_still(tap)
+    leaves_somebody_behind(tap)
     for kind, text, test, cause in SAYINGS:
         said = of_language(kind, text)
         good = said[0] == f"not ok 1 - {test}" and said[-2].endswith(cause) and said[-1] == "1..1"
