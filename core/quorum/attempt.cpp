@@ -25,7 +25,7 @@ class Attempt::Raise final : public FanOut {
     for (const LeaseRef &lease : attempt_->bound_) {
       for (const std::string &key : lease->held_keys()) call.put_key(key);
     }
-    call.argument(call.node.who());
+    call.argument(call.who());
     call.argument(call.node.boot());
     call.argument(static_cast<int64_t>(token_));
     call.argument(static_cast<int64_t>(attempt_->tokens_));
@@ -152,7 +152,7 @@ void Attempt::encode(Call &call) {
   call.begin_again(scripts::acquire);
   call.put_node_key();
   for (const std::string &key : lock_keys_) call.put_key(key);
-  call.argument(call.node.who());
+  call.argument(call.who());
   call.argument(call.node.boot());
   call.argument(call.not_after_us);
   call.argument(id_);

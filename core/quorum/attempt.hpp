@@ -44,7 +44,7 @@ class Attempt final : public FanOut {
           std::vector<LeaseRef> bound);
   ~Attempt() override;
   void begin(NodeSet nodes);
-  // A node that has refused is asked once more.
+  // A node that has refused is asked once more. Nobody asks for it by another configuration: configuration_changed().
   void ask_again(Node &node);
   void ask_refused();
   void give_up();

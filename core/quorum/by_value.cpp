@@ -59,7 +59,7 @@ class ExtendRound final : public FanOut {
     call.begin_again(scripts::extend);
     call.put_node_key();
     call.put_key(lock_key_);
-    call.argument(call.node.who());
+    call.argument(call.who());
     call.argument(call.node.boot());
     call.argument(call.node.not_after(call.sent_at, 2 * timeout));
     call.argument(repairs_ ? Bytes("renew") : Bytes("only"));

@@ -114,7 +114,7 @@ class Change final : public Rounds {
     call.begin_again(scripts::promise);
     call.put_node_key();
     for (const std::string &key : terms_.keys) call.put_key(key);
-    call.argument(call.node.who());
+    call.argument(call.who());
     call.argument(call.node.boot());
     call.argument(call.not_after_us);
     call.argument(id_);

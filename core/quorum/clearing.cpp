@@ -61,7 +61,7 @@ class ClearRound final : public FanOut {
     call.begin_again(scripts::clear);
     call.put_node_key();
     for (const std::string &key : lock_keys_) call.put_key(key);
-    call.argument(call.node.who());
+    call.argument(call.who());
     call.argument(call.node.boot());
     call.argument(call.node.not_after(call.sent_at, 2 * call.node.options.command_timeout));
     call.argument(kClaimMs);

@@ -13,10 +13,12 @@ int64_t time_of(const Reply &reply) { return reply.at(reply.at(0).is(Reply::Kind
 
 }  // namespace
 
-void FanOut::ask(Node &node) {
-  auto *call = new Call(shared_from_this(), node);
-  if (!node.is_ready()) return call->failed({node.trouble(), false, node.why()});
-  node.send(*call);
+void FanOut::ask(Node &node) { send(*new Call(shared_from_this(), node)); }
+
+void FanOut::send(Call &call) {
+  Node &node = call.node;
+  if (!node.is_ready()) return call.failed({node.trouble(), false, node.why()});
+  node.send(call);
 }
 
 void FanOut::ask_late(Call &call) {
@@ -25,7 +27,7 @@ void FanOut::ask_late(Call &call) {
     return failed(call, {Status::SERVER, false,
                          node.address + ": requests reach it too late: see its clock and the network", true});
   late_ |= node.bit();
-  ask(node);
+  send(*new Call(shared_from_this(), node, call.who_changes));
 }
 
 void FanOut::ask_anyhow(Node &node) { node.send(*new Call(shared_from_this(), node)); }

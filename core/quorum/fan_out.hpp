@@ -36,17 +36,25 @@ class FanOut : public std::enable_shared_from_this<FanOut> {
   uint64_t round_ = 0;  // of the calls that are made from now on
 
  private:
+  void send(Call &call);
+
   NodeSet late_ = 0;
 };
 
 class FanOut::Call final : public ServerCall {
  public:
-  Call(std::shared_ptr<FanOut> of, Node &asked) : node(asked), round(of->round_), of_(std::move(of)) {}
+  Call(std::shared_ptr<FanOut> of, Node &asked) : Call(std::move(of), asked, asked.who_changes()) {}
+  // Once more what was asked when it was believed to be so.
+  Call(std::shared_ptr<FanOut> of, Node &asked, uint64_t known)
+      : node(asked), round(of->round_), who_changes(known), of_(std::move(of)) {}
   void sending(Nanos now) override;
   bool fits(const Reply &reply) const override;
   void answered(const Reply &reply) override;
   void failed(const Failure &failure) override;
   ReplyLimits limits() const override { return of_->limits(); }
+  // What the node must be to carry it out: what it was believed to be when this was sent first, since whoever asks counts
+  // its answer by the configuration of then. Empty, which none is, where it is believed to be something else now.
+  Bytes who() const { return who_changes == node.who_changes() ? Bytes(node.who()) : Bytes(); }
 
   // The names of a key, behind that of the node.
   void put_node_key();
@@ -54,6 +62,7 @@ class FanOut::Call final : public ServerCall {
 
   Node &node;
   const uint64_t round;
+  const uint64_t who_changes;  // of the node, when it was asked
   Nanos sent_at = 0;
   int64_t not_after_us = 0;
   uint64_t generation = 0;

@@ -42,7 +42,7 @@ class ForceRound final : public FanOut {
     call.begin_again(scripts::force);
     call.put_node_key();
     call.put_key(forced_.lock_key);
-    call.argument(call.node.who());
+    call.argument(call.who());
     call.argument(call.node.boot());
     call.argument(call.node.not_after(call.sent_at, 2 * call.node.options.command_timeout));
     call.argument(kClaimMs);

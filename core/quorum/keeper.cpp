@@ -82,7 +82,7 @@ class Keeper::Round final : public FanOut {
     for (const Item &item : items_) {
       for (const std::string &key : item.keys) call.put_key(key);
     }
-    call.argument(call.node.who());
+    call.argument(call.who());
     call.argument(call.node.boot());
     call.argument(call.not_after_us);
     call.argument(how_ == How::Renew ? Bytes("renew") : Bytes("set"));

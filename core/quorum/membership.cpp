@@ -166,6 +166,7 @@ void Membership::look_again() {
 
 void Membership::adopt(const Configuration &configuration) {
   const bool is_new = !known_ || !(configuration_ == configuration);
+  if (known_ && is_new) instance_.waiting.configuration_changed();
   configuration_ = configuration;
   known_ = true;
   if (is_new && configuration.epoch > 1)

@@ -72,7 +72,11 @@ class Node final : private Link::User {
   const std::string &boot() const { return boot_; }
   // What every mutating call says of it.
   const std::string &who() const { return who_; }
-  void set_who(std::string who) { who_ = std::move(who); }
+  void set_who(std::string who) {
+    if (who != who_) ++who_changes_;
+    who_ = std::move(who);
+  }
+  uint64_t who_changes() const { return who_changes_; }
   // Of its connection: what was sent on the same one is carried out in order.
   uint64_t generation() const { return generation_; }
   // In its time, when a request that is sent now must not be carried out any more.
@@ -107,6 +111,7 @@ class Node final : private Link::User {
   Status trouble_ = Status::CONNECT;
   std::string boot_;
   std::string who_;
+  uint64_t who_changes_ = 0;
   uint64_t generation_ = 0;
   Hello hello_;
   Nanos silent_until_ = 0;  // by our clock

@@ -31,7 +31,7 @@ class PassingOn::HolderRound final : public FanOut {
     call.begin_again(scripts::pass_on);
     call.put_node_key();
     call.put_key(lock_key_);
-    call.argument(call.node.who());
+    call.argument(call.who());
     call.argument(call.node.boot());
     call.argument(lease_->id);
     call.argument(static_cast<int64_t>(token_));

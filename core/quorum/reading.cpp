@@ -16,7 +16,7 @@ constexpr uint32_t kWaitersShown = 200;
 constexpr size_t kRecordBytes = 16 * 1'024;  // with metadata, and room for the protocol
 constexpr size_t kWaiterBytes = 1'024;
 
-void put_read_arguments(ScriptCall &call, const std::string &who, const ReadHow &how) {
+void put_read_arguments(ScriptCall &call, Bytes who, const ReadHow &how) {
   call.argument(who);
   call.argument(int64_t{how.waiters});
   call.argument(how.tells_unheard ? Bytes("1") : Bytes("0"));
@@ -26,7 +26,7 @@ void put_read(FanOut::Call &call, const std::vector<std::string> &lock_keys, con
   call.begin_again(scripts::read);
   call.put_node_key();
   for (const std::string &key : lock_keys) call.put_key(key);
-  put_read_arguments(call, call.node.who(), how);
+  put_read_arguments(call, call.who(), how);
 }
 
 bool fits_read(const Reply &reply, size_t keys) {

@@ -3,6 +3,7 @@
 #include "quorum/recovery.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -35,9 +36,10 @@ class Recovery::Round final : public FanOut {
     if (floor_ != 0) {
       call.begin_again(scripts::floor);
       call.put_node_key();
-      call.argument(call.node.who());
+      call.argument(call.who());
       call.argument(call.node.boot());
       call.argument(static_cast<int64_t>(floor_));
+      call.argument(silent_until_us_[call.node.index]);
     } else {
       call.begin_again(scripts::hello);
       call.put_node_key();
@@ -52,6 +54,7 @@ class Recovery::Round final : public FanOut {
     if (floor_ != 0) {
       if (reply.at(0).text == "OK") told(call.node);
     } else if (reply.at(1).text == who(call.node)) {
+      silent_until_us_[call.node.index] = reply.at(4).integer;
       const auto high = static_cast<uint64_t>(std::max<int64_t>(0, reply.at(6).integer));
       if (high >= uint64_t{kTokensEnd}) return done(call);  // nobody gave that out: it does not know
       largest_ = std::max(largest_, high);
@@ -132,6 +135,7 @@ class Recovery::Round final : public FanOut {
   NodeSet open_ = 0, knows_ = 0, forgot_ = 0, told_ = 0;
   uint64_t largest_ = 0, largest_known_ = 0, floor_ = 0;
   int64_t latest_us_ = 0;
+  std::array<int64_t, 32> silent_until_us_{};  // as each said in the first round, by its clock
   bool by_clock_ = false;
 };
 

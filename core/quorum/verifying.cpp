@@ -40,7 +40,7 @@ class Verify final : public FanOut {
     for (const Item &item : items_) {
       for (const std::string &key : item.keys) call.put_key(key);
     }
-    call.argument(call.node.who());
+    call.argument(call.who());
     call.argument(Bytes("0"));
     call.argument(Bytes("0"));
   }

@@ -122,6 +122,20 @@ void Waiting::wait_for_nodes(Request &request) {
   arm(request);
 }
 
+// The votes that an attempt has were given by the configuration that it counts by, and no others may be added to them.
+void Waiting::configuration_changed() {
+  std::vector<Request *> asking;
+  for (RemoteRequest *r = all_.front(); r != nullptr; r = decltype(all_)::next(r)) {
+    auto *request = static_cast<Request *>(r);
+    if (request->attempt_ != nullptr && request->committing_ == nullptr) asking.push_back(request);
+  }
+  for (Request *request : asking) {
+    drop_attempt(*request);
+    request->state_ = Request::State::Asking;
+    wait_for_nodes(*request);
+  }
+}
+
 void Waiting::nodes_changed() {
   std::vector<Request *> asking;
   for (RemoteRequest *r = all_.front(); r != nullptr; r = decltype(all_)::next(r)) {

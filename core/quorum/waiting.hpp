@@ -86,6 +86,8 @@ class Waiting final : public RemoteWaiting {
   // Those who stand in the front as well: of one owner, or of all, and the lock key.
   void standing_sent_away(Bytes message);
   void nodes_changed();
+  // The quorum is about to go by another one.
+  void configuration_changed();
   void look_at_all();
   void on_timer(RemoteRequest &request, Nanos now) override;
   // It stood in the front until now: it goes to the nodes; it has a lease that another one had.

@@ -92,6 +92,35 @@ UNIT_TEST(whoever_dies_in_the_middle_of_a_change_has_it_taken_up_by_another) {
   }
 }
 
+UNIT_TEST(votes_of_two_configurations_are_not_added_up) {
+  Stage s(3, 1, true, brief());
+  Process c(s.world, "c", over(s.nodes, brief()));
+  Wanted &other = s.a->take("other", brief_lease());
+  s.b->acquire({"other"}, brief_lease());
+  s.world.run_ms(50);  // it listens from now on
+  // c has the second node for as long as it waits for the others.
+  for (const size_t n : {0, 2}) s.world.link(c.host(), *s.nodes[n]).cut();
+  c.acquire({"k"}, without_waiting());
+  s.world.run_ms(50);
+  // b has the first, stands in the line of the second, and hears nothing of the third.
+  s.world.link(s.b->host(), *s.nodes[2]).cut();
+  Wanted &wanted = s.b->acquire({"k"}, waiting_ms(60'000, 5'000));
+  s.world.run_ms(20);
+  Node &one = s.world.add_node("one"), &two = s.world.add_node("two");
+  for (Node *fresh : {&one, &two}) s.world.link(s.b->host(), *fresh).cut();
+  set_nodes(*s.a, {s.nodes[0], &one, &two});
+  const auto &configuration = [](Process &of) -> const liblock::quorum::Configuration & {
+    return of.instance().membership.configuration();
+  };
+  EXPECT(s.world.run_until([&] { return configuration(*s.a).is_joint(); }, 100));
+  run_once(s.b->host(), [&] { s.b->instance().membership.adopt(configuration(*s.a)); });
+  s.world.run_ms(1'000);
+  EXPECT(!wanted.ended());  // most of the new ones have never heard of it
+  for (Node *node : {&one, &two, s.nodes[2]}) s.world.link(s.b->host(), *node).mend();
+  EXPECT(s.world.run_until([&] { return wanted.is(Status::OK); }, 30'000));
+  s.a->release(other.grant().handle);
+}
+
 UNIT_TEST(an_id_that_a_node_had_is_not_given_to_another_whose_votes_would_count_as_its_own) {
   Stage s(3, 1, true, brief());
   liblock::quorum::Configuration::Identity was;
@@ -384,6 +413,7 @@ UNIT_MAIN(
     "quorum nodes", cmocka_unit_test(a_node_is_replaced_while_a_lock_is_held_and_others_learn_of_it),
     cmocka_unit_test(tokens_go_on_though_none_of_the_nodes_that_stay_and_answer_has_seen_the_last_ones),
     cmocka_unit_test(whoever_dies_in_the_middle_of_a_change_has_it_taken_up_by_another),
+    cmocka_unit_test(votes_of_two_configurations_are_not_added_up),
     cmocka_unit_test(more_votes_are_needed_when_they_are_asked_for),
     cmocka_unit_test(a_change_without_enough_of_the_new_nodes_is_refused_and_nothing_has_changed),
     cmocka_unit_test(another_change_waits_for_the_end_of_one_that_was_begun),

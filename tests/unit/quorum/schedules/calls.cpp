@@ -169,6 +169,12 @@ int64_t Calls::floor_of(const Client &client, const Step &step) const {
   return largest;
 }
 
+// Until when it is to be silent as it knows by now: nothing is asked that could tell it of a restart.
+int64_t Calls::silence_of(size_t node) const {
+  const Reply until = servers_.command(node, {"HGET", "ll1:node", "silent_until"});
+  return until.text.empty() ? 0 : std::stoll(until.text);
+}
+
 Words Calls::about_node(const Client &client, Kind kind, const Step &step, size_t node) const {
   const std::string boot = servers_.boot(node), self = who(client.epoch, node);
   const std::string max_ttl = text(step.number("max_ttl", schedule_.max_ttl_ms));
@@ -176,7 +182,7 @@ Words Calls::about_node(const Client &client, Kind kind, const Step &step, size_
     case Kind::Hello:
       return call("hello", node, {}, {boot});
     case Kind::Floor:
-      return call("floor", node, {}, {self, boot, text(floor_of(client, step))});
+      return call("floor", node, {}, {self, boot, text(floor_of(client, step)), text(silence_of(node))});
     case Kind::Mark:
       return call("mark", node, {},
                   {self, boot, "record " + text(client.epoch), max_ttl, schedule_.trusts_disk ? "1" : "0",

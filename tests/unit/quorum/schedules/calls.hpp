@@ -41,6 +41,7 @@ class Calls {
   Words promise(const Client &client, const Step &step, size_t node) const;
   Words about_node(const Client &client, Message::Kind kind, const Step &step, size_t node) const;
   int64_t floor_of(const Client &client, const Step &step) const;
+  int64_t silence_of(size_t node) const;
   std::string next_id();
   void heard_acquire(Message &message, const std::vector<std::string> &words, const Reply &reply);
   void heard_extend(Message &message, const Reply &reply);
