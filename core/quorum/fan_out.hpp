@@ -52,8 +52,8 @@ class FanOut::Call final : public ServerCall {
   void answered(const Reply &reply) override;
   void failed(const Failure &failure) override;
   ReplyLimits limits() const override { return of_->limits(); }
-  // What the node must be to carry it out: what it was believed to be when this was sent first, since whoever asks counts
-  // its answer by the configuration of then. Empty, which none is, where it is believed to be something else now.
+  // What the node must be to carry it out: what it was believed to be when this was sent first, since whoever asks
+  // counts its answer by the configuration of then. Empty, which none is, where it is believed to be another by now.
   Bytes who() const { return who_changes == node.who_changes() ? Bytes(node.who()) : Bytes(); }
 
   // The names of a key, behind that of the node.

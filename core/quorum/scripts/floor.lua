@@ -2,7 +2,8 @@
 -- Purpose: tells a node that may have forgotten tokens which one it must exceed; its votes count again.
 -- KEYS: node
 -- ARGV: 1 who | 2 boot | 3 floor | 4 until when the node was to be silent when the others were asked
--- Returns: OK, now | EARLY, now, silent until: or it has forgotten once more since | CONFIG, now, who it is instead | an error
+-- Returns: OK, now | EARLY, now, silent until: or it has forgotten once more since | CONFIG, now, who it is instead |
+--   an error
 -- Uses: clock, text, node
 local now = server_now()
 local refused = admit(now, ARGV[1], ARGV[2])
