@@ -132,7 +132,7 @@ Words QuorumTrace::arguments(const std::string &script, size_t keys) {
             longest,
             below(5) == 0 ? "1" : "0",
             one_of({"join", "begin", "replace"})};
-  if (script == "floor") return {who(), boot(), token(), one_of({"0", "0", longest})};
+  if (script == "floor") return {who(), boot(), token(), below(3) == 0 ? longest : "0"};
   if (script == "configure")
     return {one_of({"c|1|h1|n1", "c|2|h2|n1", "c|0|h|n1 c|2|h2|n1"}), one_of({"c|1|h1|n1", "c|2|h2|n1"}),
             boot(), "record", longest};
