@@ -39,18 +39,24 @@ alone() { # NAME COMMAND…
   local name=$1
   shift
   {
-    flock --nonblock 9 || { echo "dev: waiting for what is made in build/$name" >&2; hurry_ahead; flock 9; } || return 1
+    flock --nonblock 9 || wait_for_lock "$name" || return 1
     "$@" 9>&-
   } 9>"$log_dir/$name.lock"
 }
 
-# What is compiled ahead has only the time that nobody else wants. Somebody waits for it now.
-hurry_ahead() {
+# What is compiled ahead has only the time that nobody else wants; while somebody waits for it, it has its share.
+wait_for_lock() { # NAME; the lock is descriptor 9
+  local status=0
+  echo "dev: waiting for what is made in build/$1" >&2
+  schedule_ahead --other
+  flock 9 || status=1
+  schedule_ahead --idle
+  return "$status"
+}
+schedule_ahead() { # POLICY of chrt
   local process
   [ -n "${ahead:-}" ] || return 0
-  for process in $(descendants "$ahead"); do
-    chrt --other --pid 0 "$process" && renice -n 0 "$process"
-  done >/dev/null 2>&1
+  for process in $(descendants "$ahead"); do chrt "$1" --pid 0 "$process"; done >/dev/null 2>&1
   return 0
 }
 descendants() { # PROCESS

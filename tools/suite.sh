@@ -53,10 +53,11 @@ within() (
   limit_s=$1
   shift
   set -m # a process group of its own, to end all of it
-  "$@" &
+  "$@" </dev/null &
   command=$!
   set +m
-  trap 'kill -- "-$command" 2>/dev/null' EXIT
+  timer=
+  trap 'kill -- "-$command" $timer 2>/dev/null' EXIT
   sleep "$limit_s" >/dev/null 2>&1 &
   timer=$!
   status=0
@@ -64,9 +65,11 @@ within() (
   ! kill "$timer" 2>/dev/null || exit "$status"
   echo "dev: not at its end after $limit_s s. What was running then:"
   ps --ppid 2 -p 2 --deselect --forest -o pid,etimes,stat,args 2>&1 | cut -c1-180 | sed 's/^/      | /'
+  started=$(descendants "$command") # meson's tests are in groups of their own
   kill -- "-$command"
   sleep 5
-  kill -KILL -- "-$command" 2>/dev/null
+  # shellcheck disable=SC2086
+  kill -KILL -- "-$command" $started 2>/dev/null
   exit 124
 )
 

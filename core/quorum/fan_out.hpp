@@ -53,8 +53,9 @@ class FanOut::Call final : public ServerCall {
   void failed(const Failure &failure) override;
   ReplyLimits limits() const override { return of_->limits(); }
   // What the node must be to carry it out: what it was believed to be when this was sent first, since whoever asks
-  // counts its answer by the configuration of then. Empty, which none is, where it is believed to be another by now.
-  Bytes who() const { return who_changes == node.who_changes() ? Bytes(node.who()) : Bytes(); }
+  // counts its answer by the configuration of then. Where it is believed to be another by now, what no
+  // node is.
+  Bytes who() const { return who_changes == node.who_changes() ? Bytes(node.who()) : Bytes("-"); }
 
   // The names of a key, behind that of the node.
   void put_node_key();

@@ -52,7 +52,11 @@ class Recovery::Round final : public FanOut {
   }
   void answered(Call &call, const Reply &reply) override {
     if (floor_ != 0) {
-      if (reply.at(0).text == "OK") told(call.node);
+      if (reply.at(0).text == "OK") {
+        told(call.node);
+      } else {
+        call.node.look_again();
+      }
     } else if (reply.at(1).text == who(call.node)) {
       silent_until_us_[call.node.index] = reply.at(4).integer;
       const auto high = static_cast<uint64_t>(std::max<int64_t>(0, reply.at(6).integer));
@@ -112,8 +116,11 @@ class Recovery::Round final : public FanOut {
     const Nanos now = instance_.clock.now();
     NodeSet due = 0;
     for (const auto &node : instance_.nodes()) {
-      const bool is_due = (forgot_ & node->bit()) != 0 && now >= node->silent_until();
-      if (is_due) due |= node->bit();
+      if ((forgot_ & node->bit()) == 0) continue;
+      // Our clock has seen to the end of the silence that it knows of, and of no later one.
+      const bool is_known = silent_until_us_[node->index] == node->hello().silent_until_us;
+      if (!is_known) node->look_again();
+      if (is_known && now >= node->silent_until()) due |= node->bit();
     }
     if (due == 0) return false;
     if (rule.meets_all(knows_)) {
