@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What is made of a history: the calls that clients wrote down, judged by the interval sweep (check-intervals) and by
 Porcupine (judge/), which know nothing of each other, and the resource by its own count."""
+import dataclasses
 import subprocess
 
 from clients import judge_spans
@@ -29,14 +30,29 @@ def hand_overs(calls):
     return count
 
 
+def with_their_locks(calls):
+    """A lock that its server forgot goes on from hand to hand within its process, under the tokens that came with it,
+    until the process hears of that (docs/safety.md): such a hold, by somebody who stood in line when the one before it
+    ended and under the very next token, was asked for when its lock was."""
+    known, ordered = {}, []
+    for call in sorted(calls, key=lambda call: call.token):
+        before = known.get((call.key, call.process, call.token - 1)) if call.is_hold else None
+        if before is not None and call.asked <= before.ended:
+            call = dataclasses.replace(call, asked=min(call.asked, before.asked))
+        known[call.key, call.process, call.token] = call
+        ordered.append(call)
+    return ordered
+
+
 def judge(clients, group, check, porcupine_judge=None):
     """{what: lines}: violations of exclusion, where it is promised; violations of the guard; what is no violation."""
     calls = clients.calls()
     doubles, _ = judge_spans(check, calls, "--overlaps")
     excludes = group in EXCLUSION
     # Where two may hold at once a grant may be heard of late: whoever asked meanwhile may be before it or behind.
-    tokens, _ = judge_spans(check, calls, "--tokens", *([] if excludes else ["--asked"]))
-    said = porcupine(porcupine_judge, calls, "mutex" if excludes else "tokens") if porcupine_judge else []
+    in_order = calls if excludes else with_their_locks(calls)
+    tokens, _ = judge_spans(check, in_order, "--tokens", *([] if excludes else ["--asked"]))
+    said = porcupine(porcupine_judge, in_order, "mutex" if excludes else "tokens") if porcupine_judge else []
     lost = clients.lost_updates()
     places = clients.places()
     return {

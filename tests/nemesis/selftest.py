@@ -125,6 +125,35 @@ def an_act_counts_as_felt_where_something_went_otherwise_and_as_a_hit_where_some
     assert felt(acts, calls) == [slow, lost], felt(acts, calls)
 
 
+class Told:
+    """What clients wrote down, without clients."""
+
+    def __init__(self, *calls):
+        self._calls = [Call("k", who, asked, until, 0, token, begin, until)
+                       for who, token, asked, begin, until in calls]
+
+    def calls(self):
+        return self._calls
+
+    def lost_updates(self):
+        return 0
+
+    def places(self):
+        return []
+
+
+@test
+def a_forgotten_lock_that_goes_from_hand_to_hand_is_in_order_and_nobody_else_s_token_may_be_smaller(tools):
+    def said(*calls):
+        told = judge(Told(*calls), "lost", tools.check, tools.judge)
+        return len(told["guard_violations"]), told["porcupine"]
+
+    first, another = ("c1", 5, 10, 20, 60), ("c2", 9, 30, 40, 80)  # the server has forgotten c1's lock
+    assert said(first, another, ("c1.1", 6, 50, 70, 90)) == (0, 0)
+    for wrong in (("c3", 6, 50, 70, 90), ("c1.1", 7, 50, 70, 90), ("c1.1", 6, 65, 70, 90)):
+        assert said(first, another, wrong) == (1, 1), wrong
+
+
 def attempt(number, tools):
     """What went wrong."""
     try:
