@@ -73,11 +73,11 @@ within() (
   exit 124
 )
 
-# How many seconds a suite has, before something in it hangs: many times what it takes. Where somebody else will end all
-# of it at some time (LIBLOCK_ENDS_AT, in seconds since 1970), the suite in which that would be ends before, so that
-# what was found is told.
+# How many seconds a suite has, before something in it hangs: many times what it takes, also on a slow machine where all
+# of it is compiled first. Where somebody else will end all of it at some time (LIBLOCK_ENDS_AT, in seconds since 1970),
+# the suite in which that would be ends before, so that what was found is told.
 suite_limit_s() { # SIZE
-  local -A limits=([quick]=900 [gate]=1500 [nightly]=14400)
+  local -A limits=([quick]=3600 [gate]=3600 [nightly]=14400)
   local limit_s=${LIBLOCK_SUITE_S:-${limits[$1]}} left_s
   if [ -n "${LIBLOCK_ENDS_AT:-}" ]; then
     left_s=$((LIBLOCK_ENDS_AT - $(date +%s)))

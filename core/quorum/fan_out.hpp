@@ -53,8 +53,7 @@ class FanOut::Call final : public ServerCall {
   void failed(const Failure &failure) override;
   ReplyLimits limits() const override { return of_->limits(); }
   // What the node must be to carry it out: what it was believed to be when this was sent first, since whoever asks
-  // counts its answer by the configuration of then. Where it is believed to be another by now, what no
-  // node is.
+  // counts its answer by the configuration of then. Where it is believed to be another by now, what no node is.
   Bytes who() const { return who_changes == node.who_changes() ? Bytes(node.who()) : Bytes("-"); }
 
   // The names of a key, behind that of the node.
