@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 from harness import groups, java_peers, machine, peers, programs, report, servers
 from harness.failed import Failed
@@ -166,15 +167,19 @@ def run_and_report(options, selected, build):
     quiet = machine.wait_until_quiet(options.patience, say)
     steps, missing = prepare(build, selected)
     failures = {}
+    began = time.monotonic()
     taken, foreign = measure(build, steps, options.rounds, options.patience > 0, failures)
+    seconds = time.monotonic() - began
     missing.update(without(selected, failures))
     missing.update(peers.failed({need for row in selected for need in row.needs} - missing.keys(), taken))
     entries = report.figures(selected, taken, missing)
     now = datetime.datetime.now(datetime.timezone.utc)
     run = {"when": now.isoformat(timespec="seconds"), "version": library_version(build),
-           "rounds": options.rounds, "foreign": foreign, "machine": machine.describe_machine(),
+           "rounds": options.rounds, "seconds": round(seconds), "foreign": foreign,
+           "machine": machine.describe_machine(),
            "build": described, "figures": entries, "metrics": taken}
     print(report.as_text(selected, entries))
+    print(f"{options.rounds} rounds took {seconds / 60:.1f} min")
     warnings = list(described["warnings"])
     if not quiet or foreign > machine.BUSY:
         warnings.append(f"others used up to {100 * foreign:.0f} % of the machine; contended rows say little")
@@ -184,8 +189,9 @@ def run_and_report(options, selected, build):
         print(f"MISSING: {gone}")
     keep(run, f"run-{now.strftime('%Y%m%dT%H%M%SZ')}.json")
     if options.write:
-        if warnings or failures:
-            sys.exit("the pages are left as they were: the run has warnings, or a benchmark failed")
+        if described["warnings"] or failures or foreign > machine.TOO_BUSY:
+            sys.exit("the pages are left as they were: the build is none to measure, others used more than "
+                     f"{100 * machine.TOO_BUSY:.0f} % of the machine during a program, or a benchmark failed")
         write_tables(selected, run, missing)
     return 1 if failures or (not say_what_was_missed(entries) and options.require) else 0
 

@@ -7,7 +7,8 @@
   scale.py --write-docs   a run of everything: results/reference-growth.json, and the table in docs/scale.md
 
 Method: each point is a fresh process of bench-scale (bench/scale/) and, where servers are needed, fresh servers of its
-own. The figures of a point are the least of the curve's rounds, since noise only adds. CPU is what all threads of the
+own, all of them once in each round. The figures of a point are the medians of the rounds; beside a line stands how far
+its rounds are apart at the size where they are farthest, as a share of the median. CPU is what all threads of the
 process used; of a server, what it says of itself. An exponent is fitted over the sizes from where what is paid once no
 longer hides the rest.
 """
@@ -17,29 +18,26 @@ import datetime
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import threading
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 from harness import growth, machine
+from harness.progress import Progress
 from harness.scale_rows import CURVES
 from harness.seen import Server, die_with_parent, seen_by_all
 
 RESULTS = HERE / "results" / "reference-growth.json"
 BEGIN, END = "<!-- figures scale: begin (written by bench/scale.py --write-docs) -->", "<!-- figures scale: end -->"
 SECONDS_MAX = 180
-STARTED = time.monotonic()
+ROUNDS = 5
 
 
 class Failed(Exception):
     """A point that was not measured."""
-
-
-def say(text):
-    print(f"[{time.monotonic() - STARTED:5.0f} s] {text}", file=sys.stderr, flush=True)
 
 
 def measured(program, what, size, url, servers):
@@ -82,19 +80,19 @@ def servers_for(program, where, size):
 
 
 def point(program, curve, size):
-    rounds = []
-    for _ in range(curve.rounds):
-        with servers_for(program, curve.where, size) as (url, servers):
-            rounds.append(measured(program, curve.what, size, url, servers))
-    # Noise only ever adds; but a lease that was lost in one of them was lost.
-    return {name: (max if name == "lost" else min)(one[name] for one in rounds) for name in rounds[0]
-            if name != "liblock_version"}
+    with servers_for(program, curve.where, size) as (url, servers):
+        return measured(program, curve.what, size, url, servers)
 
 
-def judged(curve, cost, values):
-    """What becomes of one line of the table: values by size, exponent, verdict."""
-    entry = {"curve": curve.id, "label": cost.label, "unit": cost.unit,
-             "values": {str(size): value for size, value in values.items()}}
+def judged(curve, cost, rounds):
+    """What becomes of one line of the table: values by size, how far the rounds are apart, exponent, verdict. rounds:
+    of each size all that it cost."""
+    # A lease that was lost in one round was lost.
+    values = {size: (max if cost.is_total else statistics.median)(each) for size, each in rounds.items()}
+    spread = {size: (max(each) - min(each)) / values[size] if values[size] else 0 for size, each in rounds.items()}
+    entry = {"curve": curve.id, "label": cost.label, "unit": cost.unit, "spread": max(spread.values()),
+             "values": {str(size): value for size, value in values.items()},
+             "rounds": {str(size): each for size, each in rounds.items()}}
     problems = []
     points = [(size, values[size]) for size in curve.judged if values[size] > 0]
     if cost.grows is not None and len(points) > 1:
@@ -111,16 +109,17 @@ def judged(curve, cost, values):
     return entry
 
 
-def measure(program, curves):
-    entries = []
-    for curve in curves:
-        figures = {}
-        for size in curve.sizes:
-            say(f"{curve.id}: {size:,}")
-            figures[size] = point(program, curve, size)
-        for cost in curve.costs:
-            entries.append(judged(curve, cost, {size: cost.compute(figures[size], size) for size in curve.sizes}))
-    return entries
+def measure(program, curves, count):
+    figures = {curve.id: {size: [] for size in curve.sizes} for curve in curves}
+    progress = Progress(count * sum(len(curve.sizes) for curve in curves))
+    for nth in range(count):
+        for curve in curves:
+            for size in curve.sizes:
+                progress.begins(f"round {nth + 1} of {count}, {curve.id}: {size:,}")
+                figures[curve.id][size].append(point(program, curve, size))
+    progress.ends()
+    return [judged(curve, cost, {size: [cost.compute(one, size) for one in figures[curve.id][size]]
+                                 for size in curve.sizes}) for curve in curves for cost in curve.costs]
 
 
 def shown(value):
@@ -132,18 +131,21 @@ def cells(entry, sizes):
     allowed = f"{entry['exponent_most']:.2f}" if "exponent" in entry else ""
     allowed += f"{'; ' if allowed else ''}{entry['most']:,} {entry['unit']}" if "most" in entry else ""
     values = [shown(entry["values"][str(size)]) if str(size) in entry["values"] else "" for size in sizes]
-    return [entry["label"], entry["unit"], *values, fitted, allowed, entry["verdict"]]
+    return [entry["label"], entry["unit"], *values, f"{100 * entry['spread']:.0f} %", fitted, allowed,
+            entry["verdict"]]
 
 
 def as_markdown(run, curves):
     machine_, build = run["machine"], run["build"]
     lines = [f"{run['when'][:10]}, liblock {run['version']}. {machine_['cpu']}, {machine_['cpus']} CPUs, Linux "
              f"{machine_['kernel']}, {machine_['libc']}; {build['compiler']}, buildtype {build.get('buildtype')}. "
-             f"{run['server']}. Others used {100 * run['foreign']:.0f} % of the machine meanwhile.", ""]
+             f"{run['server']}, {run['rounds']} rounds. Others used {100 * run['foreign']:.0f} % of the machine "
+             "meanwhile.", ""]
     for curve in curves:
         lines += [f"**{curve.title}**", "",
                   "| of one | unit | " + " | ".join(f"{size:,}" for size in curve.sizes) +
-                  " | exponent | at most | |", "| --- | --- |" + " ---: |" * (len(curve.sizes) + 2) + " --- |"]
+                  " | spread | exponent | at most | |",
+                  "| --- | --- |" + " ---: |" * (len(curve.sizes) + 3) + " --- |"]
         lines += ["| " + " | ".join(cells(entry, curve.sizes)) + " |" for entry in run["figures"]
                   if entry["curve"] == curve.id]
         lines.append("")
@@ -153,7 +155,7 @@ def as_markdown(run, curves):
 def as_text(run, curves):
     lines = []
     for curve in curves:
-        rows = [["", "unit", *(f"{size:,}" for size in curve.sizes), "exponent", "at most", ""]]
+        rows = [["", "unit", *(f"{size:,}" for size in curve.sizes), "spread", "exponent", "at most", ""]]
         rows += [cells(entry, curve.sizes) for entry in run["figures"] if entry["curve"] == curve.id]
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         lines += [f"--- {curve.id}: {curve.title}"]
@@ -173,6 +175,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("curves", nargs="*", metavar="CURVE")
     parser.add_argument("--build", help="build directory (default: LIBLOCK_BUILD, or the newest build*)")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"fresh processes per point (default {ROUNDS})")
     parser.add_argument("--require", action="store_true")
     parser.add_argument("--write-docs", action="store_true")
     parser.add_argument("--json", type=pathlib.Path, help="where the figures are kept as well")
@@ -186,16 +189,17 @@ def main():
     if not program.exists():
         sys.exit("no bench-scale: meson setup build-bench -Dbench=enabled -Dbuildtype=release; ninja -C build-bench")
     curves = [curve for curve in CURVES if not given.curves or curve.id.startswith(tuple(given.curves))]
-    if not curves or (given.write_docs and len(curves) != len(CURVES)):
-        sys.exit("no such curve" if not curves else "--write-docs takes all curves")
+    if not curves or (given.write_docs and (len(curves) != len(CURVES) or given.rounds < ROUNDS)):
+        sys.exit("no such curve" if not curves else f"--write-docs takes all curves, and {ROUNDS} rounds at least")
     with machine.ForeignLoad() as load:
-        entries = measure(str(program), curves)
+        entries = measure(str(program), curves, given.rounds)
     version = subprocess.run(["redis-server", "--version"], capture_output=True, text=True).stdout
     run = {"when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
            "version": json.loads(subprocess.run([program, "version", "1", "local:"], capture_output=True, text=True,
                                                 check=True).stdout)["liblock_version"],
            "server": "Redis " + version.split("v=")[1].split()[0] if "v=" in version else "no server",
-           "foreign": load.share, "machine": machine.describe_machine(), "build": machine.describe_build(build),
+           "rounds": given.rounds, "seconds": round(load.seconds), "foreign": load.share,
+           "machine": machine.describe_machine(), "build": machine.describe_build(build),
            "figures": entries}
     print(as_text(run, curves))
     for path in filter(None, [given.json, RESULTS if given.write_docs else None]):
@@ -205,7 +209,7 @@ def main():
     missed = [entry for entry in entries if entry["verdict"] not in ("met", "")]
     for entry in missed:
         print(f"MISSED: {entry['curve']}: {entry['label']}: {entry['verdict'].lower()}")
-    say("done")
+    print(f"{given.rounds} rounds took {load.seconds / 60:.0f} min")
     return 1 if missed and given.require else 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keyed locks of Java beside the local context, by JMH in a JVM of its own: asked for by --nightly, since Maven has to
+"""Keyed locks of Java beside the local context, by JMH in a JVM of its own: asked for by `nightly`, since Maven has to
 fetch what they are made of."""
 
 import functools

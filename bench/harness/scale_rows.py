@@ -18,6 +18,7 @@ class Cost:
     compute: Callable  # (figures, size) -> cost of one
     grows: Optional[str] = None  # None: shown, not judged
     most: Optional[float] = None  # of the cost itself, at the greatest size
+    is_total: bool = False  # what happened in any round counts
 
     def exponent_most(self, sizes):
         if self.grows is None:
@@ -34,7 +35,6 @@ class Curve:
     sizes: tuple
     costs: tuple
     judged_from: int = 1  # below that what is paid once hides what one costs
-    rounds: int = 3
 
     @property
     def judged(self):
@@ -93,7 +93,7 @@ KEPT = (
          FLAT),
     Cost("server CPU per renewal", "us",
          lambda figures, size: 1e6 * figures["kept.cpu_s"] / max(figures["renewals"], 1), LOG),
-    figure("leases lost", "", "lost", most=0),
+    Cost("leases lost", "", lambda figures, size: figures["lost"], most=0, is_total=True),
 )
 NODES = (
     share("client CPU per pair and node", "us", "pair_cpu_ns", grows=LOG, scale=1e-3),
@@ -107,15 +107,15 @@ TO_10_000 = (1, 10, 100, 1_000, 10_000)
 
 CURVES = (
     Curve("waiters-local", "local", "waiters", "waiters of one key, local", TO_10_000, QUEUE, 100),
-    Curve("waiters-redis", "redis", "waiters", "waiters of one key, one server", TO_10_000, REMOTE_QUEUE, 100, 1),
+    Curve("waiters-redis", "redis", "waiters", "waiters of one key, one server", TO_10_000, REMOTE_QUEUE, 100),
     Curve("waiters-quorum", "quorum", "waiters", "waiters of one key, quorum of 3", (1, 10, 100, 1_000),
-          REMOTE_QUEUE, 10, 1),
+          REMOTE_QUEUE, 10),
     Curve("held-local", "local", "held", "keys held, local", (1_000, 10_000, 100_000, 1_000_000), HOLD, 10_000),
     Curve("held-redis", "redis", "held", "keys held, one server", (1_000, 10_000, 100_000), REMOTE_HOLD, 1_000),
-    Curve("held-quorum", "quorum", "held", "keys held, quorum of 3", (1_000, 10_000, 100_000), REMOTE_HOLD, 1_000, 2),
+    Curve("held-quorum", "quorum", "held", "keys held, quorum of 3", (1_000, 10_000, 100_000), REMOTE_HOLD, 1_000),
     Curve("renewed", "redis", "renewed", "leases of 30 s kept alive (S1), one server", (100, 1_000, 10_000, 100_000),
-          KEPT, 1_000, 1),
+          KEPT, 1_000),
     Curve("owners-local", "local", "owners", "named owners, local", (10, 100, 1_000, 10_000), OWNED, 100),
-    Curve("owners-redis", "redis", "owners", "named owners, one server", (10, 30, 100, 300), OWNED, 10, 1),
-    Curve("nodes", "nodes", "pairs", "nodes of a quorum", (3, 5, 7, 9), NODES, 3, 1),
+    Curve("owners-redis", "redis", "owners", "named owners, one server", (10, 30, 100, 300), OWNED, 10),
+    Curve("nodes", "nodes", "pairs", "nodes of a quorum", (3, 5, 7, 9), NODES, 3),
 )
