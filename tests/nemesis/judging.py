@@ -63,6 +63,7 @@ def judge(clients, group, check, porcupine_judge=None):
         "operations": len(calls) + sum(call.is_hold for call in calls),
         "holds": sum(call.is_hold for call in calls),
         "hand_overs": hand_overs(calls),
+        "passed_on": clients.passed_on(),
         "written": sum(place.written for place in places),
         "refused": sum(place.refused for place in places),
     }

@@ -49,6 +49,7 @@ class Report:
             figures = self.kinds.setdefault((kind.number, kind.name, context), collections.Counter())
             figures.update(told["kinds"][kind.name], violations=len(violations), guard_violations=len(unguarded))
         self.sums.update(operations=told["operations"], holds=told["holds"], hand_overs=told["hand_overs"],
+                         passed_on=told["passed_on"],
                          doubles_outside=0 if violations else told["doubles"], worlds=1)
         promise = "tokens rise" if group in ("lost", "stepped") else "nobody holds what another one holds, tokens rise"
         holds = self.tell(not (violations or unguarded or told["stuck"]),
@@ -77,6 +78,9 @@ class Report:
         for (_, kind, context), figures in sorted(self.kinds.items()):
             self.tell(figures["hits"] > 0, f"{context}: {kind} acted while an operation was in flight",
                       f"{figures['runs']} times, {figures['hits']} of them hit, {figures['felt']} were felt")
+        if self.sums["worlds"]:
+            self.tell(self.sums["passed_on"] > 0, "locks went from hand to hand within a process all the while",
+                      f"{self.sums['passed_on']} times")
         self.table()
         if self.words.json:
             pathlib.Path(self.words.json).parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +104,7 @@ class Report:
         seeds = self.words.seeds
         again = f"--seeds {seeds[0]}-{seeds[-1]}{' --each' if self.words.each else ''}"
         return {"kinds": {kind: dict(figures) for kind, figures in kinds.items()},
-                **{name: self.sums[name] for name in ("operations", "hand_overs", "doubles_outside",
+                **{name: self.sums[name] for name in ("operations", "hand_overs", "passed_on", "doubles_outside",
                                                       "lost_updates_without_guard", "with_guard")},
                 "seeds": list(seeds), "worlds": self.sums["worlds"],
                 "command": f"python3 tests/nemesis/nemesis.py --build {self.words.build} {again}"}

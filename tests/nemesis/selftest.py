@@ -138,6 +138,9 @@ class Told:
     def lost_updates(self):
         return 0
 
+    def passed_on(self):
+        return 0
+
     def places(self):
         return []
 

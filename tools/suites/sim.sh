@@ -11,19 +11,15 @@ lives() {
     sh -c "test -s '$build_root/release/capi/liblock.so' && ! grep -qi mutant '$build_root/release/capi/liblock.so'"
 }
 
-# A life in two CPUs that do nothing else. Held at night: the gate runs on whatever speed a machine has that day, where
-# a bound in seconds says nothing of the code.
-life_ms_max=150
-a_life_takes_no_longer() {
-  python3 - "$LIBLOCK_RELIABILITY/sim.json" "$life_ms_max" <<'PROGRAM'
+# A line of a suite's output, held by nothing: seconds say more of the day's machine than of the code.
+tell_pace() {
+  python3 - "$LIBLOCK_RELIABILITY/sim.json" <<'PROGRAM'
 import json, sys
 lives = json.load(open(sys.argv[1]))
-took_ms = 1000 * lives["seconds"] / lives["seeds"]
-print(f"{lives['seeds']} lives took {lives['seconds']:.0f} s, {took_ms:.0f} ms each")
-sys.exit(took_ms > float(sys.argv[2]))
+print(f"# {lives['seeds']} lives took {lives['seconds']:.0f} s, {1000 * lives['seconds'] / lives['seeds']:.0f} ms each")
 PROGRAM
 }
 
 quick() { lives; }
 gate() { lives; }
-nightly() { lives && check "a_life_takes_at_most_${life_ms_max}_ms" a_life_takes_no_longer; }
+nightly() { lives && tell_pace; }
