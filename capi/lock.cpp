@@ -14,9 +14,7 @@ Status view(liblock_context *context, liblock_lock lock, HoldView &seen) {
 }
 
 Nanos left_of(liblock_context *context, const HoldView &seen) {
-  if (seen.deadline == kNever) return kNever;
-  const Clock &clock = context->rep->engine().clock();
-  return std::max<Nanos>(0, seen.deadline - clock.coarse() - clock.resolution());
+  return context->rep->engine().clock().left_until(seen.deadline);
 }
 
 void describe(liblock_context *context, const HoldView &seen, Outcome &outcome) {

@@ -4,6 +4,7 @@
 // acquire. Wall-clock time is not to be had here, so that a step of it can change nothing.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <ctime>
@@ -28,7 +29,10 @@ constexpr int64_t ms_from_nanos(Nanos duration) {
 class Clock {
  public:
   Clock() = default;
-  explicit Clock(const std::atomic<Nanos> *manual) : manual_(manual), resolution_(0) {}
+  explicit Clock(const std::atomic<Nanos> *manual) : Clock(manual, manual, 0) {}
+  // A coarse reading that is behind by what the caller says, as where a machine is late with its ticks.
+  Clock(const std::atomic<Nanos> *manual, const std::atomic<Nanos> *coarse, Nanos resolution)
+      : manual_(manual), manual_coarse_(coarse), resolution_(resolution) {}
   // Goes on while the machine sleeps, as a server's clock does; for leases that a server keeps.
   static Clock suspend_aware() {
     Clock clock;
@@ -38,12 +42,22 @@ class Clock {
   }
 
   Nanos now() const { return manual_ != nullptr ? manual_->load(std::memory_order_acquire) : read(id_); }
-  // May lag behind now() by up to resolution(); a lease counted from here adds that, so that it never ends
-  // early.
+  // May lag behind now() by up to resolution(), and by more where the machine is late with its ticks; a lease counted
+  // from here adds that, so that it does not end early.
   Nanos coarse() const {
-    return manual_ != nullptr ? manual_->load(std::memory_order_acquire) : read(coarse_id_);
+    return manual_coarse_ != nullptr ? manual_coarse_->load(std::memory_order_acquire) : read(coarse_id_);
   }
   Nanos resolution() const { return resolution_; }
+  // Until which so much is left now.
+  Nanos deadline_of(Nanos left) const {
+    return left == kNever ? kNever : std::max(now(), coarse() + resolution()) + left;
+  }
+  // What is left until `deadline`: never more than there is, never more than the duration it was set to from
+  // coarse() + resolution(), never less than 0. kNever until kNever.
+  Nanos left_until(Nanos deadline) const {
+    if (deadline == kNever) return kNever;
+    return std::max<Nanos>(0, deadline - std::max(now(), coarse() + resolution()));
+  }
   bool is_manual() const { return manual_ != nullptr; }
 
  private:
@@ -57,7 +71,7 @@ class Clock {
     return clock_getres(kCoarseClock, &ts) == 0 ? ts.tv_nsec : 10 * kMillisecond;
   }
 
-  const std::atomic<Nanos> *manual_ = nullptr;
+  const std::atomic<Nanos> *manual_ = nullptr, *manual_coarse_ = nullptr;
   clockid_t id_ = CLOCK_MONOTONIC;
   clockid_t coarse_id_ = kCoarseClock;
   Nanos resolution_ = coarse_resolution();

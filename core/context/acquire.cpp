@@ -38,8 +38,8 @@ Status known_options(const liblock_acquire_options *given, liblock_acquire_optio
 Status undo_if_late(Engine &engine, const Grant &grant, Nanos min_remaining) {
   if (min_remaining == 0 || grant.remaining == kNever) return Status::OK;
   const HoldView seen = engine.view(grant.handle);
-  const Nanos now = engine.clock().coarse() + engine.clock().resolution();
-  if (seen.status == Status::OK && seen.deadline - now >= min_remaining) return Status::OK;
+  if (seen.status == Status::OK && engine.clock().left_until(seen.deadline) >= min_remaining)
+    return Status::OK;
   const Status released = engine.release(grant.handle);
   static_cast<void>(released);
   return Status::TOO_LATE;
@@ -136,6 +136,7 @@ class alignas(RequestTable::kAlignment) ContextRequest final : public PendingCal
     BusyLook(ContextRequest &request, std::span<const Bytes> given) : request_(request) {
       what = What::Inspect;
       flag = true;
+      waits_for_servers = false;
       keys.assign(given.begin(), given.end());
     }
     void begin(Engine &engine, uint32_t busy) {
@@ -316,6 +317,7 @@ Outcome Context::acquire(std::span<const Bytes> keys, const liblock_acquire_opti
 void Context::look_at_busy(std::span<const Bytes> keys, Outcome &outcome) try {
   WaitedAsk question(Ask::What::Inspect);
   question.flag = true;
+  question.waits_for_servers = false;
   question.keys = {std::string(busy_key(keys, outcome.grant.busy_key))};
   Outcome ignored;
   if (ask(question, false, ignored) != Status::OK || question.infos.empty()) return;
@@ -376,7 +378,8 @@ Status Context::submit(std::span<const Bytes> keys, const liblock_acquire_option
           std::make_shared<RequestProgress>(params.on_queued, params.on_queued_user_data, this->runtime());
       params.progress = progress.get();
     }
-    void *memory = requests_.take_memory(sizeof(ContextRequest), shared_from_this());
+    static_assert(sizeof(ContextRequest) <= RequestTable::kCallSize);
+    void *memory = requests_.take_memory(RequestTable::kCallSize, shared_from_this());
     auto *call = new (memory)
         ContextRequest(*this, owner, callback, user_data, completions, shared, std::move(params));
     call->keep(std::move(progress), keys);

@@ -51,18 +51,18 @@ bool waits(const Ask &ask) {
          ask.what == Ask::What::WaitReleased;
 }
 
-// Of itself; it ends when its end was delivered.
+// Of itself; it ends when its end was delivered. In the request table's memory.
 class AsyncAsk final : public Ask, public PendingCall, private PendingCall::EnginePart, public Notice {
  public:
-  AsyncAsk(std::shared_ptr<Context> context, const CallEnd &end)
-      : context_(std::move(context)), end_(end), began_at_(context_->engine().clock().now()) {
+  AsyncAsk(Context &context, const CallEnd &end)
+      : context_(context), end_(end), began_at_(context_.engine().clock().now()) {
     engine_part = this;
   }
   liblock_request id = 0;
 
   void ended() override {
     set_over();
-    context_->tell(*this, 0, context_->engine().clock().now() - began_at_);
+    context_.tell(*this, 0, context_.engine().clock().now() - began_at_);
     if (end_.completions != nullptr) {
       const liblock_completion told = completion();
       forget_id();  // it counts no longer when its end can be read
@@ -70,7 +70,7 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
       return dispose();
     }
     if (end_.callback == nullptr) return dispose();
-    context_->runtime()->post(this);
+    context_.runtime()->post(this);
   }
   void deliver() override {
     const liblock_completion told = completion();
@@ -87,7 +87,11 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
   void ended(const Grant &) override {}
   bool destroy_if_sole() override { return false; }
   void drop() override { gone(); }
-  void gone() override { delete this; }
+  void gone() override {
+    Context &context = context_;
+    this->~AsyncAsk();
+    context.requests().give_back_memory(this);
+  }
 
   liblock_completion completion() {
     liblock_completion told{};
@@ -97,10 +101,10 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
     told.request = id;
     told.lock = lock;
     told.remaining_ms = -1;
-    const Clock &clock = context_->engine().clock();
+    const Clock &clock = context_.engine().clock();
     told.waited_ms = (clock.now() - began_at_) / kMillisecond;
     told.user_data = end_.user_data;
-    told.message = context_->lasting_message(status, message);
+    told.message = context_.lasting_message(status, message);
     Grant grant;
     grant.hold_count = view.hold_count;
     grant.votes = votes;
@@ -109,17 +113,17 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
     if (status != Status::OK) return told;
     told.token = view.token;
     if (view.status == Status::OK && view.deadline != kNever)
-      told.remaining_ms = std::max<int64_t>(0, (view.deadline - clock.now()) / kMillisecond);
+      told.remaining_ms = ms_from_nanos(clock.left_until(view.deadline));
     const bool has_info = what == What::Inspect || what == What::Read || what == What::WaitHeld;
     if (has_info && !infos.empty()) told.info = info_ = new liblock_info{std::move(infos.front())};
     return told;
   }
   void free_info() { delete info_; }
   void forget_id() {
-    if (id != 0) context_->requests().forget(std::exchange(id, 0));
+    if (id != 0) context_.requests().forget(std::exchange(id, 0));
   }
 
-  const std::shared_ptr<Context> context_;
+  Context &context_;  // kept by the table while it has memory out
   const CallEnd end_;
   const Nanos began_at_;
   liblock_info *info_ = nullptr;  // its reader's, once it was read
@@ -142,6 +146,12 @@ std::string without_times(std::string text) {
   return text;
 }
 
+// In a completion queue, given back unless a call was begun that fills it.
+struct GivePlaceBack {
+  void operator()(Completions *queue) const { queue->unreserve(); }
+};
+using Place = std::unique_ptr<Completions, GivePlaceBack>;
+
 }  // namespace
 
 const char *Context::lasting_message(Status status, const std::string &own) const {
@@ -160,20 +170,22 @@ Status start_call(Context &context, const CallEnd &end, liblock_request *request
   if (request != nullptr) *request = 0;
   if (const Status status = context.state(); status != Status::OK) return status;
   if (end.completions != nullptr && end.callback != nullptr) return Status::INVALID_ARGUMENT;
-  std::unique_ptr<Ask, void (*)(Ask *)> kept(new AsyncAsk(context.shared_from_this(), end),
+  static_assert(sizeof(AsyncAsk) <= RequestTable::kCallSize);
+  void *const memory = context.requests().take_memory(RequestTable::kCallSize, context.shared_from_this());
+  std::unique_ptr<Ask, void (*)(Ask *)> kept(new (memory) AsyncAsk(context, end),
                                              [](Ask *ask) { static_cast<AsyncAsk *>(ask)->unpin(); });
   auto *call = static_cast<AsyncAsk *>(kept.get());
   if (const Status status = fill(*call); status != Status::OK) return status;
   if (waits(*call)) call->runtime = context.runtime();
+  Place place;
   if (end.completions != nullptr) {
     if (const Status status = end.completions->reserve(); status != Status::OK) return status;
+    place.reset(end.completions.get());
   }
   call->id = context.requests().add(*call);
-  if (call->id == 0) {
-    if (end.completions != nullptr) end.completions->unreserve();
-    return Status::LIMIT;
-  }
+  if (call->id == 0) return Status::LIMIT;
   if (request != nullptr) *request = call->id;
+  place.release();
   kept.release();
   context.engine().start(*call);
   return Status::OK;

@@ -27,6 +27,8 @@ class RequestTable {
 
   // A cache line: what an end touches begins on one.
   static constexpr size_t kAlignment = 64;
+  // Enough for every kind of call.
+  static constexpr size_t kCallSize = 1536;
   // Memory for a call; all calls of a table have the same size. While any is out, keeper is kept. Throws
   // std::bad_alloc.
   void *take_memory(size_t size, const std::shared_ptr<void> &keeper);
@@ -57,7 +59,7 @@ class RequestTable {
     free_memory(surplus);
     return true;
   }
-  // The same for a call whose memory is its own business.
+  // The same for a call that gives its memory back itself.
   void forget(liblock_request id);
   // With a reference for the caller; nullptr: it has ended or never was.
   PendingCall *find(liblock_request id);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "engine/acquire_params.hpp"
@@ -15,6 +16,7 @@
 #include "engine/key_info.hpp"
 #include "engine/owner.hpp"
 #include "engine/quorum_view.hpp"
+#include "runtime/inbox.hpp"
 
 namespace liblock {
 
@@ -50,8 +52,16 @@ struct ListPosition {
   uint64_t shown_seed = 0;
 };
 
-class Ask {
+class Ask : public LoopTask {
  public:
+  // Where it begins, with an engine that works on a loop's thread.
+  class Place {
+   public:
+    virtual void begin(Ask &ask) = 0;
+
+   protected:
+    ~Place() = default;
+  };
   enum class Which : uint8_t { Locks, Queues, Keys };
   enum class From : uint8_t { Nearest, Master, Quorum };  // in the order of LIBLOCK_READ_…
   enum class What : uint8_t {
@@ -84,6 +94,13 @@ class Ask {
   };
   virtual ~Ask() = default;
   virtual void ended() = 0;
+  // On the loop's thread. May be the end of the object.
+  void run() final {
+    const std::shared_ptr<Place> kept = std::move(place);
+    kept->begin(*this);
+  }
+
+  std::shared_ptr<Place> place;  // until it has begun
 
   What what = What::Ping;
   Handle lock = 0;
@@ -94,6 +111,7 @@ class Ask {
   Nanos wait = kNever;
   // Of a wait that must not keep the thread it is asked on: where its time is kept. Null: it may.
   std::shared_ptr<Runtime> runtime;
+  bool waits_for_servers = true;  // a question: until it is known of each how it is
   std::string text;
   std::string value;
   uint64_t number = 0;

@@ -335,7 +335,7 @@ void LockTable::complete_record(Record &record, Waiter &waiter, bool all_reenter
   Shard &shard = shards_[record.refs[0].shard];
   grant.hold_count = handles_on(shard.entry(record.refs[0].index));
   const Nanos ends = shard.deadline(record.refs[0].index);
-  if (all_reentered) grant.remaining = remaining(ends);
+  if (all_reentered) grant.remaining = clock_.left_until(ends);
 }
 
 uint32_t LockTable::handles_on(const Entry &entry) {

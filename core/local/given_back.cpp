@@ -33,7 +33,7 @@ void LockTable::extend_shared(Shard &shard, KeyRef &ref, Nanos deadline, Deferre
   *link = ref.next;
   ref.next = entry.refs;
   entry.refs = &ref;
-  *left_of(ref) = remaining(shard.deadline(ref.index));
+  *left_of(ref) = clock_.left_until(shard.deadline(ref.index));
   set_shared(shard, ref.index, deadline, deferred);
 }
 
@@ -63,7 +63,7 @@ void LockTable::give_back_extension(Shard &shard, const KeyRef &gone, const KeyR
     *above = left;
     return;
   }
-  set_shared(shard, gone.index, deadline_after(left), deferred);
+  set_shared(shard, gone.index, clock_.deadline_of(left), deferred);
   tell(*gone.record, left);
 }
 
@@ -88,7 +88,7 @@ void LockTable::give_back_global_extension(Record &gone, size_t above) {
     its.front() = left;
     return;
   }
-  set_global_deadline(deadline_after(left));
+  set_global_deadline(clock_.deadline_of(left));
   tell(gone, left);
 }
 

@@ -181,7 +181,7 @@ void LockTable::grant_global(Waiter &waiter, Deferred &deferred) {
 
 void LockTable::hold_global_again(Waiter &waiter, Deferred &deferred) {
   if (waiter.params->on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND) {
-    waiter.record->left_before.front() = remaining(global_.deadline.load());
+    waiter.record->left_before.front() = clock_.left_until(global_.deadline.load());
     set_global_deadline(deadline_after(waiter.params->ttl));
     leases_used.store(true, std::memory_order_relaxed);
   }

@@ -234,7 +234,7 @@ Nanos LockTable::tend_global_lease(Handle h, Nanos now) {
 
 // With the shard's lock: ends what is overdue of the entries from..to of one chunk.
 uint64_t LockTable::end_overdue(Shard &shard, uint32_t from, uint32_t to, Nanos now, Deferred &deferred) {
-  if (shard.earliest_deadline(from, to) > now) return 0;
+  if (!shard.has_overdue(from, to, now)) return 0;
   uint64_t ended = 0;
   for (uint32_t index = from; index < to; ++index) {
     if (shard.deadline(index) <= now) ended += end_if_overdue(shard, index, now, deferred);

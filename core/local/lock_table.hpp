@@ -150,10 +150,6 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
     const uint64_t hash = hash_bytes(key, hash_seed_);
     return {static_cast<uint32_t>(hash >> 32), static_cast<uint32_t>(hash) & (kShards - 1)};
   }
-  // Never more than the ttl that was asked for, never less than 0.
-  Nanos remaining(Nanos deadline) const {
-    return deadline == kNever ? kNever : std::max<Nanos>(0, deadline - clock_.coarse() - clock_.resolution());
-  }
   Nanos deadline_after(Nanos ttl) const {
     return ttl == kNever ? kNever : clock_.coarse() + clock_.resolution() + ttl;
   }

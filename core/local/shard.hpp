@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -74,15 +75,17 @@ class alignas(64) Shard {
   uint32_t entries_end() const { return entries_end_; }
   // The earliest deadline of the entries from..to of one chunk.
   Nanos earliest_deadline(uint32_t from, uint32_t to) const {
-    const Nanos *deadlines = chunk_at(from)->deadlines;
-    if (from + kAhead <
-        entries_end_) {  // chunks lie apart: whoever walks over them meets a new page each time
-      const Nanos *soon = chunk_at(from + kAhead)->deadlines;
-      for (uint32_t i = 0; i < kEntriesPerChunk; i += 8) __builtin_prefetch(soon + i);
-    }
     Nanos earliest = kNever;
-    for (uint32_t i = from; i < to; ++i) earliest = std::min(earliest, deadlines[i % kEntriesPerChunk]);
+    for (const Nanos deadline : deadlines_of(from, to)) earliest = std::min(earliest, deadline);
     return earliest;
+  }
+  // The same question with one bit for an answer, which a compiler makes several of at a time: the sign of any
+  // difference.
+  bool has_overdue(uint32_t from, uint32_t to, Nanos now) const {
+    uint64_t signs = 0;
+    for (const Nanos deadline : deadlines_of(from, to))
+      signs |= static_cast<uint64_t>(deadline) - static_cast<uint64_t>(now) - 1;
+    return static_cast<int64_t>(signs) < 0;
   }
   // Without the lock. The lines that an insert is about to write, as far as their addresses are known before
   // the shard's own line has come: all of them while few keys are held. `first` as in init().
@@ -153,6 +156,15 @@ class alignas(64) Shard {
   static constexpr uint32_t kFirstSlots = 4;
   static constexpr uint32_t kAhead = 4 * kEntriesPerChunk;
   static constexpr size_t kInlineKey = sizeof(Entry::inline_key);
+
+  // Chunks lie apart: whoever walks over them meets a new page each time.
+  std::span<const Nanos> deadlines_of(uint32_t from, uint32_t to) const {
+    if (from + kAhead < entries_end_) {
+      const Nanos *soon = chunk_at(from + kAhead)->deadlines;
+      for (uint32_t i = 0; i < kEntriesPerChunk; i += 8) __builtin_prefetch(soon + i);
+    }
+    return {chunk_at(from)->deadlines + from % kEntriesPerChunk, to - from};
+  }
 
   // Slots that may be used before the index grows: three quarters.
   uint32_t room() const { return (mask_ + 1) - (mask_ >> 2) - 1; }

@@ -56,7 +56,7 @@ void LockTable::trace_busy(const Waiter &waiter, Shard &shard, uint32_t index, D
     sight.key = entry.key();
     is_held = entry.held() || shard.gated;
     if (entry.held()) {
-      const Nanos left = remaining(shard.deadline(index));
+      const Nanos left = clock_.left_until(shard.deadline(index));
       sight.held_by = entry.owner->id();
       sight.instance = entry.owner->instance_id();
       sight.token = entry.token;
@@ -107,7 +107,7 @@ void LockTable::trace_global(const Waiter &waiter, bool idle, Deferred &deferred
   const Waiter *first = global_.pending != nullptr ? global_.pending : first_of(&global_.queue);
   if (first != nullptr) sight.first = first->owner->id();
   if (global_.owner != nullptr) {
-    const Nanos left = remaining(global_.deadline.load());
+    const Nanos left = clock_.left_until(global_.deadline.load());
     sight.held_by = global_.owner->id();
     sight.instance = global_.owner->instance_id();
     sight.token = global_.token;

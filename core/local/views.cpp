@@ -57,7 +57,7 @@ std::unique_ptr<KeyInfo> LockTable::describe(Shard &shard, uint32_t index, bool 
     info->instance = entry.owner->instance_id();
     info->is_zombie = entry.owner->zombie.load();
     info->token = entry.token;
-    info->remaining_ms = ms_or_none(remaining(shard.deadline(index)));
+    info->remaining_ms = ms_or_none(clock_.left_until(shard.deadline(index)));
     info->hold_count = handles_on(entry);
     const KeyRef *oldest = oldest_on(entry);
     if (oldest != nullptr) {
@@ -111,7 +111,7 @@ std::unique_ptr<KeyInfo> LockTable::inspect_global() {
     info->instance = global_.owner->instance_id();
     info->is_zombie = global_.owner->zombie.load();
     info->token = global_.token;
-    info->remaining_ms = ms_or_none(remaining(global_.deadline.load()));
+    info->remaining_ms = ms_or_none(clock_.left_until(global_.deadline.load()));
     info->hold_count = static_cast<uint32_t>(global_.handles.size());
     const std::lock_guard shard_lock(shards_[0].mutex);
     describe_start(*global_.handles.front(), now, *info);

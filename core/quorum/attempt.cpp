@@ -21,9 +21,9 @@ class Attempt::Raise final : public FanOut {
   void encode(Call &call) override {
     call.begin_again(scripts::raise);
     call.put_node_key();
-    for (const std::string &key : attempt_->lock_keys_) call.put_key(key);
+    for (const Bytes key : attempt_->lock_keys_) call.put_key(key);
     for (const LeaseRef &lease : attempt_->bound_) {
-      for (const std::string &key : lease->held_keys()) call.put_key(key);
+      for (const Bytes key : lease->held_keys()) call.put_key(key);
     }
     call.argument(call.who());
     call.argument(call.node.boot());
@@ -55,11 +55,11 @@ class Attempt::Raise final : public FanOut {
   const uint64_t token_;
 };
 
-Attempt::Attempt(Instance &instance, Request &request, std::string id, const QuorumRule &rule,
+Attempt::Attempt(Instance &instance, Request &request, const AttemptId &id, const QuorumRule &rule,
                  std::vector<LeaseRef> bound)
     : FanOut(instance),
       request_(&request),
-      id_(std::move(id)),
+      id_(id),
       lock_keys_(request.wanted_keys()),
       bound_(std::move(bound)),
       ballot_(rule),
@@ -82,7 +82,9 @@ void Attempt::begin(NodeSet nodes) {
   asked_ = nodes;
   ballot_.asked(nodes);
   for (Attempt *gone : instance_.given_up) gone->clear_the_way_for(*this);
+  is_beginning_ = true;
   ask_all(nodes);
+  is_beginning_ = false;
 }
 
 void Attempt::ask_again(Node &node) {
@@ -126,10 +128,9 @@ void Attempt::give_up() {
 // given up must not refuse the next one. Most such attempts are refused anyway, so that a call behind each of them
 // would be wasted on most.
 void Attempt::clear_the_way_for(const Attempt &next) {
-  const auto is_wanted = [&next](const std::string &key) {
-    return std::ranges::count(next.lock_keys_, key) != 0;
-  };
-  if (std::ranges::none_of(lock_keys_, is_wanted)) return;
+  bool is_wanted = false;
+  for (const Bytes key : lock_keys_) is_wanted = is_wanted || next.lock_keys_.contains(key);
+  if (!is_wanted) return;
   const NodeSet unheard = ballot_.open() & next.asked_ & ~undone_unheard_;
   undone_unheard_ |= unheard;
   for (const auto &node : instance_.nodes()) {
@@ -151,7 +152,7 @@ void Attempt::encode(Call &call) {
   generation_[call.node.index] = call.generation;
   call.begin_again(scripts::acquire);
   call.put_node_key();
-  for (const std::string &key : lock_keys_) call.put_key(key);
+  for (const Bytes key : lock_keys_) call.put_key(key);
   call.argument(call.who());
   call.argument(call.node.boot());
   call.argument(call.not_after_us);
@@ -218,9 +219,19 @@ void Attempt::answered(Call &call, const Reply &reply) {
   count();
 }
 
+const Refusal &Attempt::refusal(size_t node) const {
+  static const Refusal *const none = new Refusal;  // threads may look at it while the process exits
+  return node < refusals_.size() ? refusals_[node] : *none;
+}
+
+Refusal &Attempt::begin_refusal(const Node &node) {
+  if (node.index >= refusals_.size()) refusals_.resize(node.index + 1);
+  refusals_[node.index] = {};
+  return refusals_[node.index];
+}
+
 void Attempt::refused(Node &node, const Reply &reply) {
-  Refusal &refusal = refusals_[node.index];
-  refusal = {};
+  Refusal &refusal = begin_refusal(node);
   ballot_.refused(node.bit());
   const Bytes what = reply.at(0).text;
   if (what == "BUSY") {
@@ -248,8 +259,7 @@ void Attempt::refused(Node &node, const Reply &reply) {
 
 void Attempt::failed(Call &call, const Failure &failure) {
   Node &node = call.node;
-  refusals_[node.index] = {};
-  refusals_[node.index].failure = failure;
+  begin_refusal(node).failure = failure;
   // An error may have stopped the script half-way.
   const bool may_be_there = failure.sent || failure.status == Status::SERVER;
   if (may_be_there && call.not_after_us > 1) {

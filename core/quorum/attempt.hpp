@@ -40,7 +40,7 @@ class Attempt final : public FanOut {
   enum class Stage : uint8_t { Open, Raising, Failed, Won, GivenUp };
 
   // bound: what its owner holds already and goes on with under the new token.
-  Attempt(Instance &instance, Request &request, std::string id, const QuorumRule &rule,
+  Attempt(Instance &instance, Request &request, const AttemptId &id, const QuorumRule &rule,
           std::vector<LeaseRef> bound);
   ~Attempt() override;
   void begin(NodeSet nodes);
@@ -49,7 +49,7 @@ class Attempt final : public FanOut {
   void ask_refused();
   void give_up();
   // After it was won: the lease that it made, which late answers belong to. The request may go before they come.
-  void belongs_to(const std::shared_ptr<GrantLease> &lease, const std::string &line_id) {
+  void belongs_to(const std::shared_ptr<GrantLease> &lease, const AttemptId &line_id) {
     lease_ = lease;
     line_id_ = line_id;
     request_ = nullptr;
@@ -57,10 +57,11 @@ class Attempt final : public FanOut {
 
   Stage stage() const { return stage_; }
   const Ballot &ballot() const { return ballot_; }
-  const std::string &id() const { return id_; }
-  const std::vector<std::string> &lock_keys() const { return lock_keys_; }
+  const AttemptId &id() const { return id_; }
+  const LockKeys &lock_keys() const { return lock_keys_; }
   const std::vector<LeaseRef> &bound() const { return bound_; }
-  const Refusal &refusal(size_t node) const { return refusals_[node]; }
+  // The last one of a node, by its index.
+  const Refusal &refusal(size_t node) const;
   NodeSet asked() const { return asked_; }
   Nanos began_at() const { return began_at_; }
   Nanos lease() const { return lease_asked_; }
@@ -72,21 +73,24 @@ class Attempt final : public FanOut {
 
  private:
   class Raise;
+  Refusal &begin_refusal(const Node &node);
   void encode(Call &call) override;
   bool fits(const Reply &reply) const override;
   void answered(Call &call, const Reply &reply) override;
   void failed(Call &call, const Failure &failure) override;
+  bool may_be_passed() const override { return is_beginning_ && bound_.empty(); }
   void refused(Node &node, const Reply &reply);
   void undo(Node &node, bool is_answered);
   void clear_the_way_for(const Attempt &next);
   void count();
 
   Request *request_;  // nullptr: it has ended, or has another attempt
-  const std::string id_;
-  std::vector<std::string> lock_keys_;
+  const AttemptId id_;
+  const LockKeys lock_keys_;
   const std::vector<LeaseRef> bound_;
   Ballot ballot_;
   Stage stage_ = Stage::Open;
+  bool is_beginning_ = false;  // no node has heard of it
   Nanos began_at_ = 0;
   const Nanos lease_asked_;
   const uint32_t votes_shown_;  // as in GrantLease
@@ -95,12 +99,12 @@ class Attempt final : public FanOut {
   uint64_t proposal_ = 0;
   NodeSet asked_ = 0;
   NodeSet was_late_ = 0;
-  NodeSet undone_unheard_ = 0;  // behind the very call that has not been answered yet
-  std::array<Refusal, 32> refusals_;
+  NodeSet undone_unheard_ = 0;     // behind the very call that has not been answered yet
+  SpareVector<Refusal> refusals_;  // up to the last node that has refused
   std::array<int64_t, 32> not_after_us_{};
   std::array<uint64_t, 32> generation_{};
   std::shared_ptr<GrantLease> lease_;
-  std::string line_id_;  // once it was won: where a late refusal has put it
+  AttemptId line_id_;  // once it was won: where a late refusal has put it
 };
 
 }  // namespace liblock::quorum

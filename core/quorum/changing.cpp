@@ -31,11 +31,11 @@ class Second final : public FanOut {
  public:
   // nullptr: nobody waits for its end; else what was written where, and where nobody knows.
   using Done = std::function<void(NodeSet written, NodeSet unknown)>;
-  Second(Instance &instance, std::shared_ptr<const Terms> terms, std::string id, uint64_t number,
+  Second(Instance &instance, std::shared_ptr<const Terms> terms, const AttemptId &id, uint64_t number,
          const QuorumRule &rule, Done done)
       : FanOut(instance),
         terms_(std::move(terms)),
-        id_(std::move(id)),
+        id_(id),
         number_(number),
         rule_(rule),
         done_(std::move(done)),
@@ -73,7 +73,7 @@ class Second final : public FanOut {
   }
 
   const std::shared_ptr<const Terms> terms_;
-  const std::string id_;
+  const AttemptId id_;
   const uint64_t number_;
   const QuorumRule rule_;
   Done done_;
@@ -295,7 +295,7 @@ class Change final : public Rounds {
   const Terms terms_;
   AskDone done_;
   QuorumRule rule_;
-  std::string id_;
+  AttemptId id_;
   uint64_t number_ = 0, largest_ = 0;
   std::map<std::string, NodeSet> promised_;  // by attempt; those that count
   NodeSet touched_ = 0;                      // may have promised
@@ -328,8 +328,8 @@ void update_leases(Instance &instance, const std::vector<LeaseRef> &leases, cons
   changes->done = std::move(done);
   for (const LeaseRef &lease : leases) {
     Terms terms;
-    terms.keys = lease->held_keys();
-    terms.ids.assign(terms.keys.size(), lease->id);
+    terms.keys = lease->held_keys().strings();
+    terms.ids.assign(terms.keys.size(), std::string(lease->id.text()));
     terms.value = value;
     terms.lease = std::static_pointer_cast<GrantLease>(lease);
     lease->is_plain = false;

@@ -7,22 +7,21 @@
 
 #include "base/mutant.hpp"
 #include "quorum/instance.hpp"
+#include "redis/releasing.hpp"
 
 namespace liblock::quorum {
 
 class Cleaner::Entry final : public ServerCall, public Timer {
  public:
-  Entry(Cleaner &cleaner, Node &asked, const std::vector<std::string> &lock_keys)
-      : node(asked), cleaner_(cleaner) {
-    keys = lock_keys;
-  }
+  Entry(Cleaner &cleaner, Node &asked, const LockKeys &lock_keys)
+      : node(asked), keys(lock_keys), cleaner_(cleaner) {}
   ~Entry() override { cleaner_.instance_.runtime->cancel(*this); }
 
   Node &node;
   uint64_t number = 0;
-  std::vector<std::string> keys;
-  std::string id;       // empty: nothing is to be deleted
-  std::string line_id;  // empty: it is in no line
+  const LockKeys keys;
+  SpareText id;       // of an attempt; empty: nothing is to be deleted
+  SpareText line_id;  // empty: it is in no line
   int64_t not_after_us = 0;
   uint64_t generation = 0;
   Nanos ends_at = 0;
@@ -41,9 +40,14 @@ class Cleaner::Entry final : public ServerCall, public Timer {
   }
   void sending(Nanos now) override { sent_at_ = now; }
   bool fits(const Reply &reply) const override {
-    return reply.has_integers(0, 1 + keys.size()) && ServerClock::is_time(reply.at(0).integer);
+    return fits_release(reply, keys.size()) && ServerClock::is_time(reply.at(0).integer);
   }
   void answered(const Reply &reply) override {
+    if (const Reply *wrong = wrong_in_release(reply, 0, keys.size())) {
+      const std::string error(wrong->text);
+      failed({classify_error(error).status, false, explained(error)});
+      return node.link.look_at_error(error);
+    }
     is_under_way_ = false;
     const int64_t now_us = reply.at(0).integer;
     if (not_after_us > 0 && reply.at(1).integer == 1) ++counts().orphans;
@@ -79,8 +83,8 @@ class Cleaner::Entry final : public ServerCall, public Timer {
 
 Cleaner::~Cleaner() { stop(); }
 
-void Cleaner::undo(Node &node, const std::vector<std::string> &lock_keys, const std::string &id,
-                   int64_t not_after_us, uint64_t generation, Nanos ends_at, std::shared_ptr<Doubt> doubt) {
+void Cleaner::undo(Node &node, const LockKeys &lock_keys, Bytes id, int64_t not_after_us, uint64_t generation,
+                   Nanos ends_at, std::shared_ptr<Doubt> doubt) {
   if (LIBLOCK_MUTANT(no_cleaner)) return;
   auto *entry = new Entry(*this, node, lock_keys);
   entry->id = id;
@@ -97,7 +101,7 @@ void Cleaner::settle(std::shared_ptr<Doubt> doubt) {
                         doubt->handle, doubt->token);
 }
 
-void Cleaner::leave(Node &node, const std::vector<std::string> &lock_keys, const std::string &line_id) {
+void Cleaner::leave(Node &node, const LockKeys &lock_keys, Bytes line_id) {
   auto *entry = new Entry(*this, node, lock_keys);
   entry->line_id = line_id;
   entry->ends_at = instance_.clock.now() + instance_.options.alive;

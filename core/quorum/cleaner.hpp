@@ -14,7 +14,7 @@
 
 #include "engine/handle.hpp"
 #include "quorum/node.hpp"
-#include "remote/keyspace.hpp"
+#include "remote/lock_keys.hpp"
 
 namespace liblock::quorum {
 
@@ -31,9 +31,9 @@ class Cleaner {
   ~Cleaner();
 
   // not_after_us: 0 where it was answered; generation: of the connection that it was sent on.
-  void undo(Node &node, const std::vector<std::string> &lock_keys, const std::string &id,
-            int64_t not_after_us, uint64_t generation, Nanos ends_at, std::shared_ptr<Doubt> doubt = nullptr);
-  void leave(Node &node, const std::vector<std::string> &lock_keys, const std::string &line_id);
+  void undo(Node &node, const LockKeys &lock_keys, Bytes id, int64_t not_after_us, uint64_t generation,
+            Nanos ends_at, std::shared_ptr<Doubt> doubt = nullptr);
+  void leave(Node &node, const LockKeys &lock_keys, Bytes line_id);
   // Nobody but the caller refers to it any more: where it was told, its end is.
   void settle(std::shared_ptr<Doubt> doubt);
   bool empty() const { return entries_.empty(); }

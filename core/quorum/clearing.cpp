@@ -28,7 +28,7 @@ constexpr size_t kDeadMax = 1'000;  // instances that are found dead at once; mo
 
 // Of one page on all nodes.
 struct Taken {
-  std::vector<std::set<std::string>> ids;  // of each key
+  std::vector<std::set<std::string, std::less<>>> ids;  // of each key
   std::vector<bool> locks;
   std::vector<uint64_t> waiters;
   NodeSet answered = 0;
@@ -216,7 +216,7 @@ class Clearing final : public Timer, public std::enable_shared_from_this<Clearin
       }
       // Others hear of it by messages; what is here need not wait for one.
       std::vector<LeaseRef> ours = instance_.keeper.find(batch[i]);
-      std::erase_if(ours, [&](const LeaseRef &lease) { return !taken.ids[i].contains(lease->id); });
+      std::erase_if(ours, [&](const LeaseRef &lease) { return !taken.ids[i].contains(lease->id.text()); });
       if (!ours.empty()) instance_.verify_leases(ours, nullptr);
     }
     if (!is_confirmed)

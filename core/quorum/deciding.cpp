@@ -24,10 +24,11 @@ class Deciding final : public Rounds {
   void round() override {
     if (!(instance_.membership.configuration() == before_))
       return end({Status::NODES_MISMATCH, false, "the quorum's nodes were changed meanwhile"});
-    std::string id;
+    AttemptId id;
     if (!instance_.attempt_ids.next(id)) return end({Status::INTERNAL, false, ""});
     const std::string number = std::to_string(instance_.next_ticket());
-    ballot_ = std::string(kNumberDigits - std::min(kNumberDigits, number.size()), '0') + number + id;
+    ballot_ = std::string(kNumberDigits - std::min(kNumberDigits, number.size()), '0') + number;
+    ballot_ += id.text();
     rule_ = instance_.membership.knowing_rule();
     next_ = proposed_;
     taken_by_.clear();

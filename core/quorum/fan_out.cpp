@@ -68,6 +68,6 @@ void FanOut::Call::failed(const Failure &failure) {
 
 void FanOut::Call::put_node_key() { key(kNodeKey); }
 
-void FanOut::Call::put_key(const std::string &lock_key) { put_names(*this, lock_key); }
+void FanOut::Call::put_key(Bytes lock_key) { put_names(*this, lock_key); }
 
 }  // namespace liblock::quorum

@@ -31,6 +31,9 @@ class FanOut : public std::enable_shared_from_this<FanOut> {
   virtual void answered(Call &call, const Reply &reply) = 0;
   virtual void failed(Call &call, const Failure &failure) = 0;
   virtual ReplyLimits limits() const { return {}; }
+  // As Command has them.
+  virtual bool begins_to_grow(Call &) { return false; }
+  virtual bool may_be_passed() const { return false; }
 
   Instance &instance_;
   uint64_t round_ = 0;  // of the calls that are made from now on
@@ -52,13 +55,15 @@ class FanOut::Call final : public ServerCall {
   void answered(const Reply &reply) override;
   void failed(const Failure &failure) override;
   ReplyLimits limits() const override { return of_->limits(); }
+  bool begins_to_grow() override { return of_->begins_to_grow(*this); }
+  bool may_be_passed() const override { return of_->may_be_passed(); }
   // What the node must be to carry it out: what it was believed to be when this was sent first, since whoever asks
   // counts its answer by the configuration of then. Where it is believed to be another by now, what no node is.
   Bytes who() const { return who_changes == node.who_changes() ? Bytes(node.who()) : Bytes("-"); }
 
   // The names of a key, behind that of the node.
   void put_node_key();
-  void put_key(const std::string &lock_key);
+  void put_key(Bytes lock_key);
 
   Node &node;
   const uint64_t round;

@@ -32,7 +32,7 @@ struct GrantLease final : Lease {
   NodeSet asked = 0;         // where something of it may be
   NodeSet held_by = 0;       // as far as was heard last
 
-  std::string owner;  // as the record has it
+  SpareText owner;  // as the record has it
   std::string metadata;
   std::string value;
   uint64_t version = 0;  // of the value

@@ -9,7 +9,7 @@ namespace liblock::quorum {
 
 std::shared_ptr<GrantLease> Waiting::lease_of(Request &request, const Attempt &attempt) const {
   auto lease =
-      std::make_shared<GrantLease>(instance_.keeper, attempt.id(), attempt.lock_keys(), request.terms_);
+      make_shared_of_spare<GrantLease>(instance_.keeper, attempt.id(), attempt.lock_keys(), request.terms_);
   lease->token = attempt.ballot().token();
   lease->first_ttl = attempt.lease();
   lease->ends_at.store(attempt.ballot().asked_at() + Lease::trusted(attempt.lease()));

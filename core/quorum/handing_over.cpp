@@ -73,8 +73,7 @@ void adopt_exported(Instance &instance, Ask &ask, AskDone done) {
   // As if it had been granted here: whoever enters it again compares the nodes.
   lease->granted_over = instance.membership.rule(lease->subset, lease->votes).nodes();
   for (const auto &node : instance.nodes()) lease->asked |= node->bit();
-  std::vector<std::string> lock_keys;
-  for (const Lease::Key &key : lease->keys) lock_keys.push_back(key.lock_key);
+  std::vector<std::string> lock_keys = lease->names.strings();
   if (lock_keys.size() > kKeysPerLook)
     return done(Status::UNSUPPORTED, "a lock on more than 64 keys cannot be adopted over a quorum");
   // The value need not be agreed on: it may be that only a holder's renewals can bring that about.

@@ -100,6 +100,10 @@ void Instance::nodes_changed() {
   recovery.look();
   if (opened_ != nullptr && membership.is_settled()) tell_opened();
   waiting.nodes_changed();
+  if (has_heard_ || !membership.is_settled()) return;
+  has_heard_ = true;
+  // Whoever has noticed it may be going through the nodes, which a question may add to.
+  run_once(*runtime, [kept = shared_from_this()] { kept->asking.servers_are_known(); });
 }
 
 void Instance::tell_opened() {
@@ -153,11 +157,11 @@ void Instance::on_message(Node &node, Bytes message) {
   const Bytes what = message.substr(1);
   if (message[0] == 'c') return waiting.called(node, what);
   if (message[0] == 'd') return waiting.sent_away(what);
-  if (message[0] == 'q') return passing_on.others_wait(std::string(what));
+  if (message[0] == 'q') return passing_on.others_wait(what);
   if (message[0] == 's') return waiting.standing_sent_away(what);
   if (message[0] == 'l') {
     // Somebody took it away: ask, since a message may be late, or may lie.
-    const std::vector<LeaseRef> named = keeper.find(std::string(what));
+    const std::vector<LeaseRef> named = keeper.find(what);
     if (!named.empty()) verify_leases(named, nullptr);
   }
 }

@@ -27,8 +27,7 @@ namespace liblock::quorum {
 inline constexpr int64_t kClaimMs = 50;
 
 // Appends a call that gives keys back, leaves lines, or both.
-void put_release(ScriptCall &call, const std::vector<std::string> &lock_keys, const std::string &id,
-                 const std::string &line_id);
+void put_release(ScriptCall &call, const LockKeys &lock_keys, Bytes id, Bytes line_id);
 
 class Instance final : public RemoteInstance, public std::enable_shared_from_this<Instance> {
  public:
@@ -81,13 +80,14 @@ class Instance final : public RemoteInstance, public std::enable_shared_from_thi
   RemoteWaiting &waits() override { return waiting; }
   void begin_lease(const LeaseRef &lease, Nanos sent_at) override;
   void let_go(Lease &lease) override { keeper.let_go(lease); }
-  void send_release(std::vector<HeldLock::Part> parts, Handle handle, uint64_t token, AskDone done) override;
+  void send_release(HeldLock::Parts parts, Handle handle, uint64_t token, AskDone done) override;
   void set_leases(const std::vector<LeaseRef> &leases, const Extension &extension, AskDone done) override;
   // questions.cpp
   void update_leases(const std::vector<LeaseRef> &leases, const std::string &value, AskDone done) override;
   void verify_leases(const std::vector<LeaseRef> &leases, AskDone done) override;
-  void inspect(const std::string &lock_key, Inspection &inspection) override;
-  void inspect_in_detail(const std::string &lock_key, bool with_waiters, Inspection &inspection) override;
+  bool knows_servers() const override { return has_heard_; }
+  void inspect(Bytes lock_key, Inspection &inspection) override;
+  void inspect_in_detail(Bytes lock_key, bool with_waiters, Inspection &inspection) override;
   void read(const Ask &ask, Inspection &inspection) override;
   void ping(AskDone done) override;
   void start_other(Ask &ask, AskDone done) override;
@@ -131,6 +131,8 @@ class Instance final : public RemoteInstance, public std::enable_shared_from_thi
   std::vector<std::unique_ptr<Node>> nodes_;
   uint64_t high_ = 0;
   size_t releases_open_ = 0;
+  ReleaseRound *growing_round_ = nullptr;  // that others may join
+  bool has_heard_ = false;                 // of each node how it is, at least once
   bool close_overdue_ = false;
   std::function<void(Status, const std::string &)> opened_;
   std::function<void()> closed_;

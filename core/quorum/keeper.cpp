@@ -28,7 +28,7 @@ class Keeper::Round final : public FanOut {
     GrantRef lease;
     Nanos ttl;
     uint32_t sequence;
-    std::vector<std::string> keys;
+    LockKeys keys;
     QuorumRule rule = {};
     NodeSet open = 0, ours = 0, gone = 0;
     NodeSet silent = 0;                              // of ours
@@ -44,7 +44,7 @@ class Keeper::Round final : public FanOut {
     if (how_ == How::Set) ++lease->change;
     items_.push_back({lease, ttl, lease->change, lease->held_keys(), {}});
     if (items_.back().keys.empty())  // not begun yet: none of its keys is in a handle
-      for (const Lease::Key &key : lease->keys) items_.back().keys.push_back(key.lock_key);
+      items_.back().keys = lease->names;
   }
   void begin() {
     asked_at_ = instance_.clock.now();
@@ -80,7 +80,7 @@ class Keeper::Round final : public FanOut {
     call.begin_again(scripts::extend);
     call.put_node_key();
     for (const Item &item : items_) {
-      for (const std::string &key : item.keys) call.put_key(key);
+      for (const Bytes key : item.keys) call.put_key(key);
     }
     call.argument(call.who());
     call.argument(call.node.boot());
@@ -178,7 +178,7 @@ class Keeper::Round final : public FanOut {
       for (auto &now : restored) now.is_settled |= now.node == then.node && now.at_us == then.at_us;
     }
   }
-  static bool is_given_back(const GrantLease &lease, const std::string &lock_key) {
+  static bool is_given_back(const GrantLease &lease, Bytes lock_key) {
     return std::any_of(lease.keys.begin(), lease.keys.end(),
                        [&](const Lease::Key &key) { return key.lock_key == lock_key && key.handles == 0; });
   }

@@ -32,7 +32,7 @@ class Keeper final : public LeaseKeeper {
   // What it carries is to be brought to all nodes soon.
   void try_again(GrantLease &lease);
   // Those that cover a key.
-  std::vector<LeaseRef> find(const std::string &lock_key) const { return by_key_.find(lock_key); }
+  std::vector<LeaseRef> find(Bytes lock_key) const { return by_key_.find(lock_key); }
   bool empty() const { return leases_.empty(); }
   void stop();
   void on_timer(Lease &lease, Nanos now) override;

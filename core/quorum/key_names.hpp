@@ -9,7 +9,7 @@ namespace liblock::quorum {
 // Before those of all keys.
 inline constexpr Bytes kNodeKey = "ll1:node";
 
-inline void put_names(ScriptCall &call, const std::string &lock_key) {
+inline void put_names(ScriptCall &call, Bytes lock_key) {
   using Side = Keyspace::Side;
   call.key(lock_key);
   for (const Side side :

@@ -172,7 +172,7 @@ std::vector<WaiterInfo> KeyVotes::waiters() const {
   return waiters;
 }
 
-std::unique_ptr<KeyInfo> KeyVotes::info(const Keyspace &keyspace, const std::string &lock_key) const {
+std::unique_ptr<KeyInfo> KeyVotes::info(const Keyspace &keyspace, Bytes lock_key) const {
   auto info = std::make_unique<KeyInfo>();
   Bytes key;
   if (keyspace.key_of(lock_key, key)) info->key = key;

@@ -50,7 +50,7 @@ class KeyVotes {
   bool is_unheard() const;
   // Those who wait, as many as were named, in their order.
   std::vector<WaiterInfo> waiters() const;
-  std::unique_ptr<KeyInfo> info(const Keyspace &keyspace, const std::string &lock_key) const;
+  std::unique_ptr<KeyInfo> info(const Keyspace &keyspace, Bytes lock_key) const;
 
  private:
   struct Lock {

@@ -20,7 +20,7 @@ constexpr size_t kChangesMax = 65'536;  // the next renewal brings what was drop
 class Observers::FeedCall final : public ServerCall {
  public:
   FeedCall(Instance &instance, Observer &observer) : instance_(instance), observer_(observer) {}
-  void add(const std::string &lock_key, const Change &change) { changes_.emplace_back(lock_key, change); }
+  void add(Bytes lock_key, const Change &change) { changes_.emplace_back(lock_key, change); }
   size_t size() const { return changes_.size(); }
 
   void sending(Nanos now) override {
@@ -128,27 +128,28 @@ void Observers::held(const GrantLease &lease) {
   const Nanos now = instance_.clock.now();
   for (const Lease::Key &key : lease.keys) {
     if (key.handles == 0) continue;
-    note({key.lock_key, ""},
-         {lease.id, record_of(lease, instance_.id), lease.metadata, lease.token, lease.ends_at.load(), now});
+    note({std::string(key.lock_key), ""}, {std::string(lease.id.text()), record_of(lease, instance_.id),
+                                           lease.metadata, lease.token, lease.ends_at.load(), now});
   }
 }
 
-void Observers::released(const GrantLease &lease, const std::vector<std::string> &lock_keys) {
+void Observers::released(const GrantLease &lease, const LockKeys &lock_keys) {
   if (observers_.empty()) return;
-  for (const std::string &lock_key : lock_keys)
-    note({lock_key, ""}, {lease.id, {}, {}, lease.token, kNever, instance_.clock.now()});
+  for (const Bytes lock_key : lock_keys)
+    note({std::string(lock_key), ""},
+         {std::string(lease.id.text()), {}, {}, lease.token, kNever, instance_.clock.now()});
 }
 
 // Without a token: what an administrator takes away need not have been granted, and its token must not outdo that of a
 // lock that is.
-void Observers::taken_away(const std::string &lock_key, const std::string &id) {
+void Observers::taken_away(Bytes lock_key, Bytes id) {
   if (observers_.empty()) return;
-  note({lock_key, id}, {id, {}, {}, 0, kNever, instance_.clock.now()});
+  note({std::string(lock_key), std::string(id)}, {std::string(id), {}, {}, 0, kNever, instance_.clock.now()});
 }
 
-void Observers::changed(const std::string &lock_key, const std::string &id) {
+void Observers::changed(Bytes lock_key, Bytes id) {
   if (observers_.empty() || looks_.size() >= kChangesMax) return;
-  looks_[lock_key] = id;
+  looks_[std::string(lock_key)] = id;
   instance_.runtime->arm(*this, instance_.runtime->now() + kCollect);
 }
 

@@ -55,10 +55,10 @@ class Observers final : private Timer {
 
   // A quorum has it so; one key of it, or all that are held.
   void held(const GrantLease &lease);
-  void released(const GrantLease &lease, const std::vector<std::string> &lock_keys);
+  void released(const GrantLease &lease, const LockKeys &lock_keys);
   // Of anybody's lock, by its attempt: no quorum has it any more; its value or its end is another one.
-  void taken_away(const std::string &lock_key, const std::string &id);
-  void changed(const std::string &lock_key, const std::string &id);
+  void taken_away(Bytes lock_key, Bytes id);
+  void changed(Bytes lock_key, Bytes id);
   void stop();
 
  private:

@@ -20,11 +20,11 @@ void Instance::verify_leases(const std::vector<LeaseRef> &leases, AskDone done) 
 
 void Instance::ping(AskDone done) { quorum::ping(*this, std::move(done)); }
 
-void Instance::inspect(const std::string &lock_key, Inspection &inspection) {
+void Instance::inspect(Bytes lock_key, Inspection &inspection) {
   quorum::inspect(*this, lock_key, inspection);
 }
 
-void Instance::inspect_in_detail(const std::string &lock_key, bool with_waiters, Inspection &inspection) {
+void Instance::inspect_in_detail(Bytes lock_key, bool with_waiters, Inspection &inspection) {
   quorum::inspect_in_detail(*this, lock_key, with_waiters, inspection);
 }
 

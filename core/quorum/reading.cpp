@@ -212,7 +212,7 @@ std::vector<Source> sources_for(const Instance &instance, const Ask &ask) {
   return sources;
 }
 
-void add_own_knowledge(const Instance &instance, const std::string &lock_key, KeyInfo &info) {
+void add_own_knowledge(const Instance &instance, Bytes lock_key, KeyInfo &info) {
   for (const LeaseRef &lease : instance.keeper.find(lock_key)) {
     if (lease->id != info.attempt_id) continue;
     for (const Lease::Key &key : lease->keys) {
@@ -222,7 +222,7 @@ void add_own_knowledge(const Instance &instance, const std::string &lock_key, Ke
 }
 
 // Those of this instance, behind all who stand in the lines of nodes.
-void name_standing(const Instance &instance, const std::string &lock_key, KeyInfo &info) {
+void name_standing(const Instance &instance, Bytes lock_key, KeyInfo &info) {
   const int64_t now_us = instance.wall_us();
   for (WaiterInfo &waiter : instance.passing_on.shown(lock_key)) {
     waiter.instance = instance.id;
@@ -232,8 +232,8 @@ void name_standing(const Instance &instance, const std::string &lock_key, KeyInf
   }
 }
 
-void show(Instance &instance, const std::string &lock_key, const ReadHow &how, Inspection &inspection) {
-  read_keys(instance, {lock_key}, how, [&instance, lock_key, how, &inspection](KeysRead read) {
+void show(Instance &instance, Bytes lock_key, const ReadHow &how, Inspection &inspection) {
+  const auto seen = [&instance, lock_key = std::string(lock_key), how, &inspection](KeysRead read) {
     if (read.status != Status::OK) return inspection.failed(read.status, read.why);
     const KeyVotes &key = read.keys.front();
     std::vector<std::unique_ptr<KeyInfo>> infos;
@@ -246,18 +246,19 @@ void show(Instance &instance, const std::string &lock_key, const ReadHow &how, I
     info.waiters_unnamed += standing_for(instance, lock_key, key);
     if (how.waiters != 0) name_standing(instance, lock_key, info);
     inspection.seen(std::move(infos));
-  });
+  };
+  read_keys(instance, {std::string(lock_key)}, how, seen);
 }
 
 }  // namespace
 
 void read_keys(Instance &instance, std::vector<std::string> lock_keys, const ReadHow &how,
                std::function<void(KeysRead)> done) {
-  for (const std::string &lock_key : lock_keys) instance.passing_on.tell_now(lock_key);
+  for (const Bytes lock_key : lock_keys) instance.passing_on.tell_now(lock_key);
   std::make_shared<QuorumRead>(instance, std::move(lock_keys), how, std::move(done))->begin();
 }
 
-QuorumRule rule_of_key(const Instance &instance, const std::string &lock_key) {
+QuorumRule rule_of_key(const Instance &instance, Bytes lock_key) {
   for (const LeaseRef &ref : instance.keeper.find(lock_key)) {
     const auto &lease = static_cast<const GrantLease &>(*ref);
     if (lease.subset != kEveryNode) return instance.membership.rule(lease.subset, lease.votes);
@@ -265,7 +266,7 @@ QuorumRule rule_of_key(const Instance &instance, const std::string &lock_key) {
   return instance.membership.knowing_rule();
 }
 
-QuorumRule changing_rule_of_key(const Instance &instance, const std::string &lock_key) {
+QuorumRule changing_rule_of_key(const Instance &instance, Bytes lock_key) {
   for (const LeaseRef &ref : instance.keeper.find(lock_key)) {
     const auto &lease = static_cast<const GrantLease &>(*ref);
     if (lease.subset != kEveryNode) return instance.membership.rule(lease.subset, lease.votes);
@@ -273,7 +274,7 @@ QuorumRule changing_rule_of_key(const Instance &instance, const std::string &loc
   return instance.membership.least_rule();
 }
 
-size_t standing_for(const Instance &instance, const std::string &lock_key, const KeyVotes &key) {
+size_t standing_for(const Instance &instance, Bytes lock_key, const KeyVotes &key) {
   const size_t here = instance.passing_on.count_standing(lock_key);
   const bool is_elsewhere = key.verdict() == KeyVotes::Verdict::Held && key.record().instance != instance.id;
   return here + (is_elsewhere ? static_cast<size_t>(std::min(key.record().standing, Reply::kCountMost)) : 0);
@@ -285,12 +286,11 @@ bool is_zombie(const Instance &instance, const KeyVotes &key) {
   return key.held_for_us() >= instance.options.alive / 1'000;
 }
 
-void inspect(Instance &instance, const std::string &lock_key, Inspection &inspection) {
+void inspect(Instance &instance, Bytes lock_key, Inspection &inspection) {
   show(instance, lock_key, {}, inspection);
 }
 
-void inspect_in_detail(Instance &instance, const std::string &lock_key, bool with_waiters,
-                       Inspection &inspection) {
+void inspect_in_detail(Instance &instance, Bytes lock_key, bool with_waiters, Inspection &inspection) {
   ReadHow how;
   how.needs_value = how.tells_unheard = true;
   how.waiters = with_waiters ? kWaitersShown : 0;
@@ -302,6 +302,8 @@ void read_as_asked(Instance &instance, const Ask &ask, Inspection &inspection) {
   if (ask.from == Ask::From::Quorum) return inspect_in_detail(instance, lock_key, ask.flag, inspection);
   instance.passing_on.tell_now(lock_key);
   std::vector<Source> sources = sources_for(instance, ask);
+  if (sources.empty() && !ask.node.empty() && !instance.knows_servers())
+    return inspection.failed(Status::NO_QUORUM, "it is not known yet which nodes there are");
   if (sources.empty() && !ask.node.empty())
     return inspection.failed(
         Status::INVALID_ARGUMENT,

@@ -40,19 +40,18 @@ void read_keys(Instance &instance, std::vector<std::string> lock_keys, const Rea
                std::function<void(KeysRead)> done);
 
 // What makes a change of this key's lock count: a lock of our own may be on some of the nodes only.
-QuorumRule rule_of_key(const Instance &instance, const std::string &lock_key);
+QuorumRule rule_of_key(const Instance &instance, Bytes lock_key);
 // The same for what changes it: in a joint configuration the new nodes must have it as well.
-QuorumRule changing_rule_of_key(const Instance &instance, const std::string &lock_key);
+QuorumRule changing_rule_of_key(const Instance &instance, Bytes lock_key);
 
-void inspect(Instance &instance, const std::string &lock_key, Inspection &inspection);
+void inspect(Instance &instance, Bytes lock_key, Inspection &inspection);
 // The same with the value, with what this instance alone knows of a lock of its own, and, when wanted, with who waits.
-void inspect_in_detail(Instance &instance, const std::string &lock_key, bool with_waiters,
-                       Inspection &inspection);
+void inspect_in_detail(Instance &instance, Bytes lock_key, bool with_waiters, Inspection &inspection);
 // As ask.from and ask.node say.
 void read_as_asked(Instance &instance, const Ask &ask, Inspection &inspection);
 
 // How many stand in line for it within instances, as far as is known.
-size_t standing_for(const Instance &instance, const std::string &lock_key, const KeyVotes &key);
+size_t standing_for(const Instance &instance, Bytes lock_key, const KeyVotes &key);
 
 // Whether that instance may be gone, by what is known of this lock of it.
 bool is_zombie(const Instance &instance, const KeyVotes &key);

@@ -22,9 +22,8 @@ void Waiting::tell_busy(Request &request, const Attempt &attempt) const {
     if (is_busy && (seen == nullptr || refusal.length > seen->length)) seen = &refusal;
   }
   if (seen == nullptr) return;
-  const std::string &lock_key = attempt.lock_keys()[seen->key];
-  const auto at = std::find(request.keys_.begin(), request.keys_.end(), lock_key);
-  request.grant.busy_key = static_cast<uint32_t>(at - request.keys_.begin());
+  const Bytes lock_key = attempt.lock_keys()[seen->key];
+  request.grant.busy_key = static_cast<uint32_t>(request.keys_.find(lock_key));
   if (!request.tells_attempts()) return;
   Sight sight;
   Bytes key;

@@ -30,7 +30,7 @@ class Verify final : public FanOut {
  private:
   struct Item {
     std::shared_ptr<GrantLease> lease;
-    std::vector<std::string> keys;
+    LockKeys keys;
     QuorumRule rule;
     NodeSet ours, gone;
   };
@@ -38,7 +38,7 @@ class Verify final : public FanOut {
     call.begin_again(scripts::read);
     call.put_node_key();
     for (const Item &item : items_) {
-      for (const std::string &key : item.keys) call.put_key(key);
+      for (const Bytes key : item.keys) call.put_key(key);
     }
     call.argument(call.who());
     call.argument(Bytes("0"));

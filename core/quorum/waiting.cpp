@@ -23,10 +23,10 @@ constexpr Nanos kTroublePause = 50 * kMillisecond;
 
 }  // namespace
 
-std::vector<std::string> Request::wanted_keys() const {
-  std::vector<std::string> wanted;
-  for (const std::string &key : keys_) {
-    if (!reenters(key)) wanted.push_back(key);
+LockKeys Request::wanted_keys() const {
+  LockKeys wanted;
+  for (const Bytes key : keys_) {
+    if (!reenters(key)) wanted.add(key);
   }
   return wanted;
 }
@@ -79,7 +79,7 @@ void Waiting::send_attempt(RemoteRequest &remote) {
     if (looks_anew(request)) return wait_for_nodes(request);
     return troubled(request, instance_.why_no_quorum(rule));
   }
-  std::string id;
+  AttemptId id;
   if (!instance_.attempt_ids.next(id)) return finish(request, Status::INTERNAL);
   if (request.ticket_us_ == 0) request.ticket_us_ = instance_.next_ticket();
   const bool stands_in_line = !params.tries_once() && !request.barges() && request.keys_.size() == 1;
@@ -93,8 +93,8 @@ void Waiting::send_attempt(RemoteRequest &remote) {
   tell_beginning(request);
   request.seen_by_ |= request.line_id_.empty() ? 0 : ready;
   request.pause_ = Request::kShortPause;
-  request.attempt_ = std::make_shared<Attempt>(instance_, request, std::move(id), rule,
-                                               instance_.holds.bound_to(request.reentered_));
+  request.attempt_ = make_shared_of_spare<Attempt>(instance_, request, id, rule,
+                                                   instance_.holds.bound_to(request.reentered_));
   arm(request);
   const std::shared_ptr<Attempt> attempt = request.attempt_;
   attempt->begin(ready);  // may end the request
@@ -258,7 +258,7 @@ void Waiting::note_place(Request &request, const Attempt &attempt) {
 }
 
 void Waiting::called(Node &node, Bytes message) {
-  const auto found = lines_.find(std::string(message.substr(0, kAttemptIdSize)));
+  const auto found = lines_.find(message.substr(0, kAttemptIdSize));
   if (found == lines_.end()) return;
   Request &request = *found->second;
   if (request.state_ == Request::State::Over || request.committing_ != nullptr) return;
@@ -387,7 +387,7 @@ void Waiting::look_at_all() {
 
 void Waiting::sent_away(Bytes ids) {
   for (; ids.size() >= kAttemptIdSize; ids.remove_prefix(kAttemptIdSize)) {
-    const auto found = lines_.find(std::string(ids.substr(0, kAttemptIdSize)));
+    const auto found = lines_.find(ids.substr(0, kAttemptIdSize));
     if (found != lines_.end()) finish(*found->second, Status::DEQUEUED);
   }
 }
@@ -396,9 +396,8 @@ void Waiting::standing_sent_away(Bytes message) {
   Bytes owner;
   if (!next_field(message, owner)) return;
   const std::string id = unescape_field(owner);
-  instance_.passing_on.send_away(std::string(message), [&](const FrontRequest &request) {
-    return id.empty() || request.owner_id() == id;
-  });
+  instance_.passing_on.send_away(
+      message, [&](const FrontRequest &request) { return id.empty() || request.owner_id() == id; });
 }
 
 }  // namespace liblock::quorum

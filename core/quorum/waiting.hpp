@@ -31,7 +31,7 @@ class Request : public FrontRequest {
   using FrontRequest::FrontRequest;
 
   // What an attempt of it says.
-  std::vector<std::string> wanted_keys() const;  // those that its owner does not hold already
+  LockKeys wanted_keys() const;  // those that its owner does not hold already
   Nanos lease_asked(Nanos max_ttl) const;
   const std::string &owner_field() const { return owner_->field; }
   bool asks_too_much(Nanos max_ttl) const;
@@ -55,7 +55,7 @@ class Request : public FrontRequest {
 
   std::shared_ptr<Attempt> attempt_;
   std::shared_ptr<Request *> committing_;  // set while its value is being written
-  std::string line_id_;                    // empty: it stands in no line
+  AttemptId line_id_;                      // empty: it stands in no line
   int64_t ticket_us_ = 0;
   Nanos try_at_ = kNever, requeue_at_ = kNever;  // by the runtime's clock
   Nanos pause_ = kShortPause;     // of the first in line, before he asks those again that refused
@@ -133,7 +133,10 @@ class Waiting final : public RemoteWaiting {
   std::shared_ptr<GrantLease> lease_of(Request &request, const Attempt &attempt) const;
 
   Instance &instance_;
-  std::unordered_map<std::string, Request *> lines_;  // by line id
+  // By their names there, which are the requests' own.
+  std::unordered_map<Bytes, Request *, std::hash<Bytes>, std::equal_to<>,
+                     SpareAllocator<std::pair<const Bytes, Request *>>>
+      lines_;
 };
 
 }  // namespace liblock::quorum

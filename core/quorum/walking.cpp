@@ -68,7 +68,7 @@ class ListStep final : public std::enable_shared_from_this<ListStep> {
     at.found.resize(at.found.size() - keys_.size());
     done_(Status::OK, "");
   }
-  void add(const KeyVotes &key, const std::string &lock_key) {
+  void add(const KeyVotes &key, Bytes lock_key) {
     auto info = key.info(instance_.keyspace, lock_key);
     info->waiters_unnamed += standing_for(instance_, lock_key, key);
     info->is_zombie = ask_.flag && is_zombie(instance_, key);
@@ -77,7 +77,7 @@ class ListStep final : public std::enable_shared_from_this<ListStep> {
       ask_.infos.push_back(std::move(info));
   }
   // Foreign strings that happen to have the prefix are not ours to list.
-  bool is_wanted(const std::string &lock_key, const KeyVotes &key) const {
+  bool is_wanted(Bytes lock_key, const KeyVotes &key) const {
     const bool is_ours = key.verdict() == KeyVotes::Verdict::Held && !key.record().id.empty();
     if (!ask_.position.is_second_round) return is_ours;
     const bool is_queued = key.waiting() != 0 || standing_for(instance_, lock_key, key) != 0;

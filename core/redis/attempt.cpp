@@ -12,14 +12,14 @@
 
 namespace liblock {
 
-Attempt::Attempt(Instance &instance, AcquireRequest &request, std::string id)
+Attempt::Attempt(Instance &instance, AcquireRequest &request)
     : instance_(instance),
       request_(&request),
-      id_(std::move(id)),
+      id_(request.id_),
       terms_(request.terms_),
       had_place_(request.has_place_) {
-  for (const std::string &key : request.keys_) {
-    if (!request.reenters(key)) lock_keys_.push_back(key);
+  for (const Bytes key : request.keys_) {
+    if (!request.reenters(key)) lock_keys_.add(key);
   }
   if (lock_keys_.size() != request.keys_.size()) all_keys_ = request.keys_;
   const AcquireParams &params = request.params_;
@@ -52,14 +52,14 @@ Attempt::~Attempt() {
   instance_.closing_goes_on();
 }
 
-void Attempt::sent_away(const std::string &lock_key, int64_t since_us_most) {
-  const auto at = std::find(lock_keys_.begin(), lock_keys_.end(), lock_key);
-  if (at == lock_keys_.end()) return;
-  sent_away_at_ = static_cast<size_t>(at - lock_keys_.begin());
+void Attempt::sent_away(Bytes lock_key, int64_t since_us_most) {
+  const size_t at = lock_keys_.find(lock_key);
+  if (at == lock_keys_.size()) return;
+  sent_away_at_ = at;
   sent_away_us_ = since_us_most;
 }
 
-bool Attempt::was_sent_away(const std::string &lock_key, int64_t since_us) const {
+bool Attempt::was_sent_away(Bytes lock_key, int64_t since_us) const {
   return since_us <= sent_away_us_ && lock_keys_[sent_away_at_] == lock_key;
 }
 
@@ -96,7 +96,7 @@ Bytes Attempt::mode() const {
 
 void Attempt::encode_arguments() {
   begin(scripts::acquire);
-  for (const std::string &lock_key : lock_keys_) add_names(*this, lock_key);
+  for (const Bytes lock_key : lock_keys_) add_names(*this, lock_key);
   const size_t fences = encode_raised();
   uint64_t token_least = 0;
   for (const auto &lease : raised_) token_least = std::max(token_least, lease->token + 1);
@@ -121,8 +121,8 @@ void Attempt::encode_place() {
   const AcquireRequest *r = request_;
   int64_t stands_at = 0;
   if (r != nullptr && r->has_place_) {
-    const auto at = std::find(lock_keys_.begin(), lock_keys_.end(), r->keys_[r->queued_at_]);
-    if (at != lock_keys_.end()) stands_at = at - lock_keys_.begin() + 1;
+    const size_t at = lock_keys_.find(r->keys_[r->queued_at_]);
+    if (at != lock_keys_.size()) stands_at = static_cast<int64_t>(at) + 1;
   }
   argument(r != nullptr ? Bytes(r->metadata_) : Bytes());
   argument(terms_.in_queue / kMillisecond);
@@ -143,7 +143,7 @@ size_t Attempt::encode_raised() {
   if (request_ != nullptr) raised_ = instance_.holds.bound_to(request_->reentered_);
   size_t fences = 0;
   for (const auto &lease : raised_) {
-    for (const std::string &lock_key : lease->held_keys()) {
+    for (const Bytes lock_key : lease->held_keys()) {
       key(Keyspace::side_key(Keyspace::Side::Fence, lock_key));
       ++fences;
     }
@@ -153,7 +153,7 @@ size_t Attempt::encode_raised() {
 
 std::shared_ptr<Lease> Attempt::lease(uint64_t token) const {
   if (lock_keys_.empty()) return nullptr;
-  auto lease = std::make_shared<Lease>(instance_.keeper, id_, lock_keys_, terms_);
+  auto lease = make_shared_of_spare<Lease>(instance_.keeper, id_, lock_keys_, terms_);
   lease->token = token;
   if (terms_.first != kNever) lease->ends_at.store(sent_at_ + Lease::trusted(terms_.first));
   if (terms_.max_hold != kNever) lease->hold_until = sent_at_ + terms_.max_hold;

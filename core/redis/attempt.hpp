@@ -15,13 +15,13 @@ class Instance;
 
 class Attempt final : public ServerCall {
  public:
-  Attempt(Instance &instance, AcquireRequest &request, std::string id);
+  Attempt(Instance &instance, AcquireRequest &request);
   void forget_request();
   // Granted, and waiting for replicas: the request cannot time out any more.
   bool is_granted() const { return is_granted_; }
   void send();
 
-  const std::vector<std::string> &lock_keys() const { return lock_keys_; }
+  const LockKeys &lock_keys() const { return lock_keys_; }
   Nanos sent_at() const { return sent_at_; }
   // As the server has it when the answer was OK; nullptr where all keys are reentered.
   std::shared_ptr<Lease> lease(uint64_t token) const;
@@ -37,10 +37,12 @@ class Attempt final : public ServerCall {
   Nanos replicas_timeout() const { return replicas_timeout_; }
   bool wants_as(const Attempt &other) const;
   // The word came that whoever has waited for that key since then was sent away, and may have overtaken the answer.
-  void sent_away(const std::string &lock_key, int64_t since_us_most);
-  bool was_sent_away(const std::string &lock_key, int64_t since_us) const;
+  void sent_away(Bytes lock_key, int64_t since_us_most);
+  bool was_sent_away(Bytes lock_key, int64_t since_us) const;
 
   void sending(Nanos now) override;
+  // By releases of others: the server knows nothing of it yet that they could meet.
+  bool may_be_passed() const override { return !was_sent_ && !had_place_ && all_keys_.empty(); }
   bool fits(const Reply &reply) const override;
   void answered(const Reply &reply) override;
   void failed(const Failure &failure) override;
@@ -55,11 +57,11 @@ class Attempt final : public ServerCall {
 
   Instance &instance_;
   AcquireRequest *request_;  // nullptr: it has ended
-  const std::string id_;
-  std::vector<std::string> lock_keys_;
+  const AttemptId id_;
+  LockKeys lock_keys_;
   std::vector<std::shared_ptr<Lease>> raised_;
   // Of the request, which may be gone when the answer comes.
-  std::vector<std::string> all_keys_;  // with those that are reentered; empty: there are none
+  LockKeys all_keys_;  // with those that are reentered; empty: there are none
   const LeaseTerms terms_;
   bool had_place_ = false;  // the server knew its identity already
   int32_t replicas_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The bytes of one script call while it is under way. As many calls are under way at once as there are requests, and
-// memory of this size from the allocator costs more, for each of them, than to write into it: a thread keeps the
-// buffers of calls that have ended, up to a bound, for those to come. A buffer may end on another thread than it began.
+// memory of this size from the allocator costs more, for each of them, than to write into it: it is spare memory. A
+// buffer may end on another thread than it began.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 
 #include "redis/instance.hpp"
 #include "redis/key_names.hpp"
+#include "redis/releasing.hpp"
 
 namespace liblock {
 
@@ -33,8 +34,14 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     for (const Key &key : keys_) argument(key.id);
     instance().link.send(*this);
   }
-  bool fits(const Reply &reply) const override { return reply.has_integers(0, 1 + keys_.size()); }
+  bool fits(const Reply &reply) const override { return fits_release(reply, keys_.size()); }
   void answered(const Reply &reply) override {
+    if (const Reply *wrong = wrong_in_release(reply, 0, keys_.size())) {
+      const std::string error(wrong->text);
+      Link &link = instance().link;  // this may go
+      failed({classify_error(error).status, false, explained(error)});
+      return link.look_at_error(error);
+    }
     is_under_way_ = false;
     const int64_t now_us = reply.at(0).integer;
     instance().link.server_clock().observe(now_us, instance().clock.now());
@@ -62,10 +69,9 @@ class Cleaner::Entry final : public ServerCall, public Timer {
 
 Cleaner::~Cleaner() { stop(); }
 
-void Cleaner::undo(const std::string &id, const std::vector<std::string> &lock_keys, int64_t not_after_us,
-                   Nanos ends_at) {
+void Cleaner::undo(const AttemptId &id, const LockKeys &lock_keys, int64_t not_after_us, Nanos ends_at) {
   std::vector<Key> keys;
-  for (const std::string &lock_key : lock_keys) keys.push_back({lock_key, id});
+  for (const Bytes lock_key : lock_keys) keys.push_back({std::string(lock_key), id});
   auto *entry = new Entry(*this, std::move(keys), ends_at);
   entry->not_after_us = std::max<int64_t>(1, not_after_us);
   entry->gives_place_up = true;

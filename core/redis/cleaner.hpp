@@ -17,6 +17,8 @@
 #include "base/clock.hpp"
 #include "engine/handle.hpp"
 #include "redis/link.hpp"
+#include "remote/attempt_ids.hpp"
+#include "remote/lock_keys.hpp"
 
 namespace liblock {
 
@@ -26,14 +28,13 @@ class Cleaner {
  public:
   struct Key {
     std::string lock_key;
-    std::string id;
+    AttemptId id;
   };
   explicit Cleaner(Instance &instance) : instance_(instance) {}
   ~Cleaner();
 
   // The attempt's places in queues go as well. ends_at: when the grant would end by itself; kNever: it has no expiry.
-  void undo(const std::string &id, const std::vector<std::string> &lock_keys, int64_t not_after_us,
-            Nanos ends_at);
+  void undo(const AttemptId &id, const LockKeys &lock_keys, int64_t not_after_us, Nanos ends_at);
   // handle, token: of the lock that the event about the end of the doubt names.
   void release(std::vector<Key> keys, Nanos ends_at, Handle handle, uint64_t token);
   bool empty() const { return entries_.empty(); }

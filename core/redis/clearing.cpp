@@ -179,7 +179,7 @@ class Clearing final : public ServerCall, public Timer {
   }
   void send_batch() {
     begin(scripts::clear);
-    for (const std::string &lock_key : batch_) add_names(*this, lock_key);
+    for (const Bytes lock_key : batch_) add_names(*this, lock_key);
     argument(round_ == Round::Look ? Bytes("look") : word_of(whom_));
     if (whom_ == Whom::Owner) {
       argument(escape_field(ask_.text));
@@ -194,13 +194,13 @@ class Clearing final : public ServerCall, public Timer {
   // Others hear of it by messages; what is here need not wait for one.
   void tell_ours(const std::set<std::string, std::less<>> &taken, int64_t now_us) {
     if (whom_ == Whom::Everybody) {
-      for (const std::string &lock_key : batch_) instance_.waiting.dequeue(lock_key, now_us);
+      for (const Bytes lock_key : batch_) instance_.waiting.dequeue(lock_key, now_us);
     }
     std::vector<LeaseRef> lost;
     if (!taken.empty() && !instance_.keeper.empty()) {
       for (const Handle handle : instance_.holds.all()) {
         for (const LeaseRef &lease : RemoteInstance::leases_of(*instance_.holds.find(handle))) {
-          if (taken.contains(lease->id)) lost.push_back(lease);
+          if (taken.contains(lease->id.text())) lost.push_back(lease);
         }
       }
     }

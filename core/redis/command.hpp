@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/spare_memory.hpp"
 #include "base/status.hpp"
 #include "redis/call_buffer.hpp"
 #include "redis/reply.hpp"
@@ -27,7 +28,7 @@ struct Failure {
   bool passes = status == Status::CONNECT || status == Status::READ_ONLY;  // the same may succeed soon
 };
 
-class Command {
+class Command : public OfSpareMemory {
  public:
   virtual void replied(const Reply &reply) = 0;
   virtual void failed(const Failure &failure) = 0;
@@ -36,6 +37,10 @@ class Command {
   virtual ReplyLimits limits() const { return {}; }
   // Its bytes are on their way at this time.
   virtual void sending(Nanos) {}
+  // Whether it lets others of its kind join it until then: sending() is where that ends, or failed().
+  virtual bool begins_to_grow() { return false; }
+  // Whether what joins one that grows may pass this one, which was asked for before.
+  virtual bool may_be_passed() const { return false; }
   // Scripts whose body went over this connection: the first of a kind takes its body with it. An answer that the
   // server does not know a script would put the call behind others that were sent after it.
   using Scripts = std::vector<const Script *>;

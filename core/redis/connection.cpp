@@ -85,12 +85,29 @@ void Connection::send(Command &command) {
 }
 
 void Connection::write(Command &command) {
+  if (!command.may_be_passed()) end_growth();
   command.sent_at_ = runtime_.now();
-  command.sending(clock_.now());
-  command.add_scripts(scripts_sent_);
-  command.encode(out_);
   sent_.push(command);
   stream_->request_fill();
+  if (growing_ != nullptr) return encode(command, behind_);
+  if (state_ == State::Ready && command.begins_to_grow()) {
+    growing_ = &command;
+  } else {
+    encode(command, out_);
+  }
+}
+
+void Connection::encode(Command &command, std::string &wire) {
+  command.sending(clock_.now());
+  command.add_scripts(scripts_sent_);
+  command.encode(wire);
+}
+
+void Connection::end_growth() {
+  if (growing_ == nullptr) return;
+  encode(*std::exchange(growing_, nullptr), out_);
+  out_ += behind_;
+  behind_.clear();
 }
 
 void Connection::open() {
@@ -172,7 +189,7 @@ void Connection::handle(const Reply &reply) {
     user_.on_message(reply.at(2).text);
     return;
   }
-  if (sent_.empty()) {
+  if (sent_.empty() || sent_.front() == growing_) {
     // Before it closes a connection that it does not want, a server says why without being asked.
     const ServerError error = classify_error(reply.is(Reply::Kind::Error) ? reply.text : Bytes());
     drop(reply.is(Reply::Kind::Error) ? error.status : Status::PROTOCOL,
@@ -185,8 +202,13 @@ void Connection::handle(const Reply &reply) {
 void Connection::on_end(const std::string &why) { drop(Status::CONNECT, why); }
 
 void Connection::fill(std::string &wire) {
+  end_growth();
   if (tls_ == nullptr) {
-    wire.swap(out_);
+    if (wire.empty()) {
+      wire.swap(out_);
+    } else {
+      wire += out_;
+    }
     out_.clear();
     return;
   }
@@ -212,6 +234,8 @@ void Connection::drop(Status status, const std::string &why, uint32_t failures) 
 }
 
 void Connection::fail_all(Status status, const std::string &why) {
+  growing_ = nullptr;
+  behind_.clear();
   CommandQueue sent = std::exchange(sent_, {}), waiting = std::exchange(waiting_, {});
   while (!sent.empty()) sent.pop()->failed({status, true, why});
   while (!waiting.empty()) waiting.pop()->failed({status, false, why});

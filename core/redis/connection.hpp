@@ -13,6 +13,9 @@
 // may have been carried out. One that was not sent waits while the connection is being made, and fails when
 // that failed. The reply of a command that took too long can never be given to another one: the connection
 // goes with it.
+//
+// A command that grows has its place among those that were sent, and is encoded when the turn of the loop ends, or
+// when something is sent that must not be passed by what joins it.
 #pragma once
 
 #include <atomic>
@@ -99,6 +102,8 @@ class Connection final : private ByteStream::Listener, private Timer {
   void answer_front(const Reply &reply);
   bool decrypt(std::string_view &bytes);
   void write(Command &command);
+  void encode(Command &command, std::string &wire);
+  void end_growth();
   void fail_all(Status status, const std::string &why);
   void pause();
   void set_timer();
@@ -117,8 +122,10 @@ class Connection final : private ByteStream::Listener, private Timer {
   std::unique_ptr<ReplyReader> reader_;
   std::unique_ptr<Greeting> greeting_;
   std::unique_ptr<Ping> ping_;
-  std::string out_;        // encoded, not given to the stream yet
-  std::string decrypted_;  // scratch
+  std::string out_;             // encoded, not given to the stream yet
+  Command *growing_ = nullptr;  // of sent_; it comes behind out_
+  std::string behind_;          // what comes behind that
+  std::string decrypted_;       // scratch
   Command::Scripts scripts_sent_;
   CommandQueue waiting_;  // for Ready
   CommandQueue sent_;

@@ -15,7 +15,7 @@ class DeadWaitersCall final : public ServerCall {
       : count_(lock_keys.size()), done_(std::move(done)) {
     using Side = Keyspace::Side;
     begin(scripts::dead_waiters);
-    for (const std::string &lock_key : lock_keys) {
+    for (const Bytes lock_key : lock_keys) {
       for (const Side side : {Side::Queue, Side::Entries, Side::Anyone})
         key(Keyspace::side_key(side, lock_key));
     }

@@ -53,7 +53,7 @@ class Waiting::SearchCall final : public ServerCall {
 
  private:
   Instance &instance_;
-  const std::string id_;
+  const AttemptId id_;
 };
 
 void Waiting::search_deadlock(AcquireRequest &request) {
@@ -64,7 +64,7 @@ void Waiting::search_deadlock(AcquireRequest &request) {
 
 // The search of another process found it.
 void Waiting::deadlocked(Bytes message) {
-  AcquireRequest *request = find(std::string(message.substr(0, kAttemptIdSize)));
+  AcquireRequest *request = find(message.substr(0, kAttemptIdSize));
   if (request != nullptr) finish(*request, Status::DEADLOCK);
 }
 

@@ -89,6 +89,7 @@ std::vector<LeaseRef> DueRenewals::take(size_t keys_max, Nanos now) {
   std::vector<LeaseRef> taken;
   tidy_tops();
   if (all_.empty()) return taken;
+  taken.reserve(std::min(keys_max, size_));
   const auto take_one = [&](const LeaseRef &lease) {
     lease->is_collected = false;
     --size_;

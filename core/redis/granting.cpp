@@ -33,7 +33,7 @@ void Waiting::accept(AcquireRequest &request, const AcquireRequest::Handed &hand
   const Nanos ends_at = std::min(handed.ends_at, request.heard_at_ + Lease::trusted(terms.in_queue));
   const bool is_whole = request.keys_.size() == 1 && request.params_.replicas == 0;
   if (!is_whole || !request.has_place_ || ends_at - now <= request.params_.min_remaining) return ask(request);
-  auto lease = std::make_shared<Lease>(instance_.keeper, request.id_, request.keys_, terms);
+  auto lease = make_shared_of_spare<Lease>(instance_.keeper, request.id_, request.keys_, terms);
   lease->token = handed.token;
   lease->first_ttl = ends_at - now;
   lease->ends_at.store(ends_at);

@@ -43,7 +43,7 @@ void read_holder(const Instance &instance, const Reply &seen, int64_t now_us, Ke
     info.metadata.emplace_back(metadata.at(i).text, metadata.at(i + 1).text);
 }
 
-std::unique_ptr<KeyInfo> read_info(const Instance &instance, const std::string &lock_key, const Reply &seen,
+std::unique_ptr<KeyInfo> read_info(const Instance &instance, Bytes lock_key, const Reply &seen,
                                    int64_t now_us) {
   auto info = std::make_unique<KeyInfo>();
   Bytes key;
@@ -86,7 +86,7 @@ class Looking final : public ServerCall {
     now_us_ = reply.at(0).integer;
     for (const Reply &seen : reply.elements.subspan(1)) {
       if (infos_.size() == lock_keys_.size()) break;
-      const std::string &lock_key = lock_keys_[infos_.size()];
+      const Bytes lock_key = lock_keys_[infos_.size()];
       infos_.push_back(read_info(instance_, lock_key, seen, now_us_));
       standing_elsewhere_ = 0;
       if (infos_.back()->instance != instance_.id) standing_elsewhere_ = seen.at(kStanding).count();
@@ -165,9 +165,8 @@ void inspect_listed(Instance &instance, const std::vector<std::string> &lock_key
   looking->next();
 }
 
-void inspect_in_detail(Instance &instance, const std::string &lock_key, bool with_waiters,
-                       Inspection &inspection) {
-  auto *looking = new Looking(instance, {lock_key}, inspection);
+void inspect_in_detail(Instance &instance, Bytes lock_key, bool with_waiters, Inspection &inspection) {
+  auto *looking = new Looking(instance, {std::string(lock_key)}, inspection);
   looking->in_detail = true;
   looking->with_waiters = with_waiters;
   looking->next();

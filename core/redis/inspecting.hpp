@@ -25,7 +25,6 @@ void inspect_listed(Instance &instance, const std::vector<std::string> &lock_key
                     Inspection &inspection);
 // The same of one key, with what costs more: whether the holder's instance is a zombie, what this instance alone knows
 // of a lock of its own, and, when wanted, who waits.
-void inspect_in_detail(Instance &instance, const std::string &lock_key, bool with_waiters,
-                       Inspection &inspection);
+void inspect_in_detail(Instance &instance, Bytes lock_key, bool with_waiters, Inspection &inspection);
 
 }  // namespace liblock

@@ -41,7 +41,7 @@ class Instance final : public RemoteInstance,
   Waiting &waits() override { return waiting; }
   void begin_lease(const LeaseRef &lease, Nanos sent_at) override { keeper.begin(lease, sent_at); }
   void let_go(Lease &lease) override { keeper.let_go(lease); }
-  void send_release(std::vector<HeldLock::Part> parts, Handle handle, uint64_t token, AskDone done) override;
+  void send_release(HeldLock::Parts parts, Handle handle, uint64_t token, AskDone done) override;
   void set_leases(const std::vector<LeaseRef> &leases, const Extension &extension, AskDone done) override {
     keeper.extend(leases, extension, std::move(done));
   }
@@ -52,13 +52,13 @@ class Instance final : public RemoteInstance,
     keeper.verify(leases, std::move(done));
   }
   // questions.cpp
-  void inspect(const std::string &lock_key, Inspection &inspection) override;
-  void inspect_in_detail(const std::string &lock_key, bool with_waiters, Inspection &inspection) override;
+  void inspect(Bytes lock_key, Inspection &inspection) override;
+  void inspect_in_detail(Bytes lock_key, bool with_waiters, Inspection &inspection) override;
   void ping(AskDone done) override;
   void start_other(Ask &ask, AskDone done) override;
 
   // An administrator's call of this instance took the key from these, and sent the waiters away too.
-  void taken_away(const std::string &lock_key, const std::vector<LeaseRef> &leases, bool waiters_too);
+  void taken_away(Bytes lock_key, const std::vector<LeaseRef> &leases, bool waiters_too);
   // Nothing is to be done for a closing any more?
   void closing_goes_on();
 
@@ -89,6 +89,7 @@ class Instance final : public RemoteInstance,
   };
 
   size_t releases_open_ = 0;
+  ReleaseCall *growing_release_ = nullptr;  // that others may join
   bool close_overdue_ = false;
   bool eviction_told_ = false;
   std::function<void()> closed_;

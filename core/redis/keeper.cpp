@@ -85,7 +85,7 @@ void Keeper::lose(const LeaseRef &lease) {
 // What may be left on the server of a lease that is none any more.
 void Keeper::give_back(const Lease &lease) {
   std::vector<Cleaner::Key> keys;
-  for (const Lease::Key &key : lease.keys) keys.push_back({key.lock_key, lease.id});
+  for (const Lease::Key &key : lease.keys) keys.push_back({std::string(key.lock_key), lease.id});
   const Nanos slack = 4 * instance_.options.connection.command_timeout;
   instance_.cleaner.release(std::move(keys), lease.may_end_at == kNever ? kNever : lease.may_end_at + slack,
                             0, 0);

@@ -40,7 +40,7 @@ class Keeper final : public LeaseKeeper {
   // Of all, or of those that must be verified before they are renewed.
   void verify_all(bool marked_only);
   // Those that cover a key.
-  std::vector<LeaseRef> find(const std::string &lock_key) const { return by_key_.find(lock_key); }
+  std::vector<LeaseRef> find(Bytes lock_key) const { return by_key_.find(lock_key); }
   bool empty() const { return leases_.empty(); }
   void stop();
   void on_timer(Lease &lease, Nanos now) override;

@@ -11,19 +11,21 @@ namespace liblock {
 
 Keeper::Call::Call(Keeper &keeper, const std::vector<LeaseRef> &leases, AskDone done)
     : keeper_(keeper), done_(std::move(done)) {
+  items_.reserve(leases.size());
   for (const LeaseRef &lease : leases) items_.push_back({lease, 0, {}});
 }
 
 void Keeper::Call::put_keys() {
   for (Item &item : items_) {
     item.keys = item.lease->held_keys();
-    for (const std::string &k : item.keys) key(k);
+    for (const Bytes k : item.keys) key(k);
   }
 }
 
 void Keeper::Call::put_ids(Bytes head) {
+  SpareText id(head);
   for (const Item &item : items_) {
-    const std::string id = std::string(head) + item.lease->id;
+    id.replace(head.size(), SpareText::npos, item.lease->id.text());
     for (size_t i = 0; i < item.keys.size(); ++i) argument(id);
   }
 }
@@ -97,7 +99,7 @@ void Keeper::ExtendCall::sending(Nanos now) {
   put_keys();
   for (const Item &item : items_) {
     if (!item.lease->has_metadata) continue;
-    for (const std::string &k : item.keys) key(Keyspace::side_key(Keyspace::Side::Metadata, k));
+    for (const Bytes k : item.keys) key(Keyspace::side_key(Keyspace::Side::Metadata, k));
   }
   const Lease &like = *items_.front().lease;  // all of a renewal are alike in what is said once
   const Nanos ttl = by_renewal_ ? like.renewal_ttl(now) : extension_.ttl;

@@ -16,7 +16,7 @@ class Keeper::Call : public ServerCall {
   struct Item {
     LeaseRef lease;
     uint32_t change = 0;
-    std::vector<std::string> keys;  // that were held when it was sent
+    LockKeys keys;  // that were held when it was sent
     // As they were before, where the call sets them.
     Nanos ttl_before = kNever, ends_before = kNever;
     bool renews_before = false;
@@ -34,7 +34,7 @@ class Keeper::Call : public ServerCall {
 
   Keeper &keeper_;
   const AskDone done_;
-  std::vector<Item> items_;
+  SpareVector<Item> items_;
   uint32_t change_ = 0;
 };
 

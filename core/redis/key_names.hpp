@@ -13,7 +13,7 @@ inline void add_side_key(ScriptCall &call, Keyspace::Side side, Bytes lock_key) 
   call.key(Bytes(head.data(), head.size()), lock_key, Keyspace::kSideKeyTail);
 }
 
-inline void add_names(ScriptCall &call, const std::string &lock_key) {
+inline void add_names(ScriptCall &call, Bytes lock_key) {
   using Side = Keyspace::Side;
   call.key(lock_key);
   for (const Side side : {Side::Fence, Side::Queue, Side::Entries, Side::Anyone, Side::Metadata, Side::Gap})

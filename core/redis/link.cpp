@@ -39,6 +39,11 @@ void Link::send_on(Connection &connection, ServerCall &call) {
   connection.send(call);
 }
 
+void Link::look_at_error(Bytes text) {
+  const ServerError error = classify_error(text);
+  if (error.wrong_server) distrust(error.status, explained(text));
+}
+
 void Link::commands_ready(const ServerInfo &info) {
   if (info.role == "slave") return distrust(Status::READ_ONLY, "it is a read-only replica");
   if (info.time_us != 0) server_clock_.observe(info.time_us, clock_.now());

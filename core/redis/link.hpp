@@ -65,6 +65,8 @@ class Link {
   void distrust(Status status, const std::string &why, uint32_t times = 0) {
     commands_.drop(status, why, times);
   }
+  // Part of an answer was this error: where it says that, the connection ends.
+  void look_at_error(Bytes error);
   void stop();
   // For the child of a fork.
   void descriptors(std::function<void(int)> visit) const;

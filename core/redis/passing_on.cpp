@@ -43,7 +43,7 @@ class PassingOn::HolderCall final : public ServerCall {
   ~HolderCall() override = default;
   PassingOn &passing_on_;
   const std::string lock_key_;
-  const std::string id_;
+  const AttemptId id_;
   const uint64_t tokens_;
 };
 

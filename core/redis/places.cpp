@@ -20,7 +20,7 @@ constexpr Nanos kShortest = 5 * kMillisecond;
 }  // namespace
 
 struct Places::Line {
-  std::string lock_key;
+  SpareText lock_key;
   List<AcquireRequest, &AcquireRequest::links_> waiters;
   Nanos beat_at = kNever;  // those who have a place must be heard of
   Nanos due_at = kNever;   // as it stands in due_
@@ -38,19 +38,21 @@ class Places::StayCall final : public ServerCall {
  public:
   struct Part {
     std::string lock_key;
-    std::vector<std::string> ids;
+    std::vector<AttemptId> ids;
   };
   struct Kept {
-    std::string lock_key, id;
+    std::string lock_key;
+    AttemptId id;
     int64_t lease_ms;
   };
   explicit StayCall(Places &places) : places_(places), instance_(places.instance_) {}
   void add(Line &line, const AcquireRequest &request) {
-    if (parts_.empty() || parts_.back().lock_key != line.lock_key) parts_.push_back({line.lock_key, {}});
+    if (parts_.empty() || parts_.back().lock_key != Bytes(line.lock_key))
+      parts_.push_back({std::string(line.lock_key), {}});
     parts_.back().ids.push_back(request.id_);
     ++waiters_;
-    for (const std::string &key : request.kept_keys())
-      kept_.push_back({key, request.id_, request.terms_.in_queue / kMillisecond});
+    for (const Bytes key : request.kept_keys())
+      kept_.push_back({std::string(key), request.id_, request.terms_.in_queue / kMillisecond});
   }
   bool is_full() const {
     return parts_.size() >= kLinesPerCall || waiters_ >= kWaitersPerCall || kept_.size() >= kKeptPerCall;
@@ -69,7 +71,7 @@ class Places::StayCall final : public ServerCall {
     argument(instance_.link.is_listening() ? Bytes("1") : Bytes("0"));
     for (const Part &part : parts_) {
       argument(static_cast<int64_t>(part.ids.size()));
-      for (const std::string &id : part.ids) argument(id);
+      for (const AttemptId &id : part.ids) argument(id);
     }
     for (const Kept &kept : kept_) {
       argument(kept.id);
@@ -107,7 +109,7 @@ class Places::StayCall final : public ServerCall {
     if (may_be_of_one && parts_.size() > 1) ask_apart();
     for (const Part &part : parts_) {
       places_.asked(part.lock_key, nullptr);
-      for (const std::string &id : part.ids) {
+      for (const AttemptId &id : part.ids) {
         AcquireRequest *request = instance_.waiting.find(id);
         if (request != nullptr) instance_.waiting.no_answer(*request, failure);
       }
@@ -161,7 +163,7 @@ void Places::join(AcquireRequest &request, size_t key) {
   if (!stays) leave(request);
   request.queued_at_ = key;
   request.in_line_ = true;
-  Line &line = lines_[request.keys_[key]];
+  Line &line = lines_[SpareText(request.keys_[key])];
   if (line.lock_key.empty()) line.lock_key = request.keys_[key];
   if (!stays) line.waiters.push_back(&request);
   if (!request.barges())
@@ -186,7 +188,7 @@ Nanos Places::interval_of(const AcquireRequest &request) const {
   return std::clamp(nanos_from_ms(interval_ms), std::min(kShortest, most), most);
 }
 
-void Places::seen(const std::string &lock_key, const Seen &seen) {
+void Places::seen(Bytes lock_key, const Seen &seen) {
   constexpr int64_t kPttlMax = int64_t{1} << 53;
   const auto found = lines_.find(lock_key);
   if (found == lines_.end()) return;
@@ -228,7 +230,7 @@ void Places::arm() {
   if (!due_.empty()) instance_.runtime->arm(*this, due_.begin()->first);
 }
 
-std::vector<AcquireRequest *> Places::all_of(const std::string &lock_key) const {
+std::vector<AcquireRequest *> Places::all_of(Bytes lock_key) const {
   std::vector<AcquireRequest *> all;
   const auto found = lines_.find(lock_key);
   if (found == lines_.end()) return all;
@@ -245,7 +247,7 @@ void Places::look_at_all() {
 }
 
 // seen nullptr: there was no answer.
-void Places::asked(const std::string &lock_key, const Seen *seen) {
+void Places::asked(Bytes lock_key, const Seen *seen) {
   const auto found = lines_.find(lock_key);
   if (found == lines_.end()) return;
   found->second.is_asked = false;

@@ -14,7 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "base/list.hpp"
+#include "base/spare_memory.hpp"
 #include "engine/key_info.hpp"
 #include "runtime/timer_heap.hpp"
 
@@ -38,11 +40,11 @@ class Places final : public Timer {
     bool is_foreign = false;
     int64_t place = -1;  // of the first that waits here; -1: nobody does
   };
-  void seen(const std::string &lock_key, const Seen &seen);
+  void seen(Bytes lock_key, const Seen &seen);
   // After a connection, and where messages were missed.
   void look_at_all();
 
-  std::vector<AcquireRequest *> all_of(const std::string &lock_key) const;
+  std::vector<AcquireRequest *> all_of(Bytes lock_key) const;
   void fire(Nanos) override;
 
  private:
@@ -52,16 +54,16 @@ class Places final : public Timer {
   struct Sooner {
     bool operator()(const std::pair<Nanos, Line *> &a, const std::pair<Nanos, Line *> &b) const;
   };
-  using Due = std::set<std::pair<Nanos, Line *>, Sooner>;
+  using Due = std::set<std::pair<Nanos, Line *>, Sooner, SpareAllocator<std::pair<Nanos, Line *>>>;
 
   void set_due(Line &line, Nanos at);
   void arm();
-  void asked(const std::string &lock_key, const Seen *seen);
+  void asked(Bytes lock_key, const Seen *seen);
   Nanos interval_of(const AcquireRequest &request) const;
   Nanos foreign_poll(Line &line, int64_t pttl);
 
   Instance &instance_;
-  std::map<std::string, Line> lines_;
+  std::map<SpareText, Line, std::less<>, SpareAllocator<std::pair<const SpareText, Line>>> lines_;
   Due due_;
 };
 

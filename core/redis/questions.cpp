@@ -48,11 +48,11 @@ void adopt(Instance &instance, Ask &ask, AskDone done) {
 
 void Instance::ping(AskDone done) { new PingCall(link, std::move(done)); }
 
-void Instance::inspect(const std::string &lock_key, Inspection &inspection) {
-  liblock::inspect(*this, {lock_key}, inspection);
+void Instance::inspect(Bytes lock_key, Inspection &inspection) {
+  liblock::inspect(*this, {std::string(lock_key)}, inspection);
 }
 
-void Instance::inspect_in_detail(const std::string &lock_key, bool with_waiters, Inspection &inspection) {
+void Instance::inspect_in_detail(Bytes lock_key, bool with_waiters, Inspection &inspection) {
   liblock::inspect_in_detail(*this, lock_key, with_waiters, inspection);
 }
 

@@ -63,8 +63,8 @@ class QueuePages final : public ServerCall {
 
 }  // namespace
 
-void read_queue(Instance &instance, const std::string &lock_key, std::function<void(QueueRead)> done) {
-  (new QueuePages(instance, lock_key, std::move(done)))->next();
+void read_queue(Instance &instance, Bytes lock_key, std::function<void(QueueRead)> done) {
+  (new QueuePages(instance, std::string(lock_key), std::move(done)))->next();
 }
 
 }  // namespace liblock

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "base/status.hpp"
 #include "engine/key_info.hpp"
 
@@ -24,6 +25,6 @@ struct QueueRead {
 inline constexpr size_t kQueueShownMax = 65'536;
 inline constexpr size_t kQueuePage = 200;
 
-void read_queue(Instance &instance, const std::string &lock_key, std::function<void(QueueRead)> done);
+void read_queue(Instance &instance, Bytes lock_key, std::function<void(QueueRead)> done);
 
 }  // namespace liblock

@@ -19,8 +19,7 @@ void Waiting::tell_beginning(const AcquireRequest &request) const {
 }
 
 // The entries of one attempt, in the order in which the script goes.
-void Waiting::tell_busy(const AcquireRequest &request, const std::string &lock_key,
-                        const Reply &reply) const {
+void Waiting::tell_busy(const AcquireRequest &request, Bytes lock_key, const Reply &reply) const {
   if (!tells_attempts(request)) return;
   Trace *const trace = request.params_.trace;
   Sight sight;

@@ -30,7 +30,7 @@ bool take_number(Bytes &rest, uint64_t &number) {
 // answer.
 class PassOnCall final : public ServerCall {
  public:
-  PassOnCall(const Instance &instance, const std::string &lock_key) {
+  PassOnCall(const Instance &instance, Bytes lock_key) {
     begin(scripts::release);
     add_names(*this, lock_key);
     argument(instance.options.foreign_gap_ms);
@@ -44,17 +44,17 @@ class PassOnCall final : public ServerCall {
 
 }  // namespace
 
-std::vector<std::string> AcquireRequest::kept_keys() const {
-  std::vector<std::string> kept;
+LockKeys AcquireRequest::kept_keys() const {
+  LockKeys kept;
   for (size_t i = 0; has_place_ && i < queued_at_; ++i) {
-    if (!reenters(keys_[i])) kept.push_back(keys_[i]);
+    if (!reenters(keys_[i])) kept.add(keys_[i]);
   }
   return kept;
 }
 
 Waiting::Waiting(Instance &instance) : RemoteWaiting(instance), instance_(instance) {}
 
-AcquireRequest *Waiting::find(const std::string &id) const {
+AcquireRequest *Waiting::find(Bytes id) const {
   const auto found = ids_.find(id);
   return found == ids_.end() ? nullptr : found->second;
 }
@@ -76,7 +76,7 @@ void Waiting::send_attempt(RemoteRequest &asking) {
   request.handed_ = {};
   ++request.number_;
   tell_beginning(request);
-  request.attempt_ = new Attempt(instance_, request, request.id_);
+  request.attempt_ = new Attempt(instance_, request);
   arm(request);
   request.attempt_->send();  // may end the request
 }
@@ -110,9 +110,8 @@ void Waiting::answered(AcquireRequest &request, Attempt &attempt, const Reply &r
 }
 
 void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply &reply) {
-  const std::string &key = attempt.lock_keys()[static_cast<size_t>(reply.at(2).integer - 1)];
-  const auto at =
-      static_cast<size_t>(std::find(request.keys_.begin(), request.keys_.end(), key) - request.keys_.begin());
+  const Bytes key = attempt.lock_keys()[static_cast<size_t>(reply.at(2).integer - 1)];
+  const size_t at = request.keys_.find(key);
   request.grant.busy_key = static_cast<uint32_t>(at);
   if (std::exchange(request.goes_to_end_, false)) tell_requeued(request, reply);
   tell_busy(request, key, reply);
@@ -158,7 +157,7 @@ void Waiting::lost_place(AcquireRequest &request) {
 
 void Waiting::handed(Bytes message) {
   // id, number of the attempt | token | lease in ms | how many more wait | lock key
-  AcquireRequest *request = find(std::string(message.substr(0, kAttemptIdSize)));
+  AcquireRequest *request = find(message.substr(0, kAttemptIdSize));
   if (request == nullptr) return;
   uint64_t fields[4] = {0, 0, 0, 0};
   Bytes rest = message.substr(kAttemptIdSize);
@@ -179,7 +178,7 @@ void Waiting::handed(Bytes message) {
 // In either case it is over while the server still promises the key to this one.
 void Waiting::called(Bytes message) {
   constexpr Nanos kMoment = 2 * kMillisecond, kMomentOfCrowd = 8 * kMillisecond;
-  AcquireRequest *request = find(std::string(message.substr(0, kAttemptIdSize)));
+  AcquireRequest *request = find(message.substr(0, kAttemptIdSize));
   if (request == nullptr) return;
   if (request->state_ == AcquireRequest::State::Waiting)
     return wait(*request, instance_.runtime->now() +
@@ -187,7 +186,7 @@ void Waiting::called(Bytes message) {
   request->told_ = true;
 }
 
-void Waiting::may_barge(const std::string &lock_key) {
+void Waiting::may_barge(Bytes lock_key) {
   for (AcquireRequest *request : instance_.places.all_of(lock_key)) {
     if (!request->barges()) continue;
     if (request->state_ == AcquireRequest::State::Waiting) return ask(*request);
@@ -199,7 +198,7 @@ void Waiting::may_barge(const std::string &lock_key) {
 
 bool Waiting::others_barge(const AcquireRequest &request) const {
   if (!request.barges()) return false;
-  for (const std::string &lock_key : request.keys_) {
+  for (const Bytes lock_key : request.keys_) {
     for (const AcquireRequest *other : instance_.places.all_of(lock_key)) {
       if (other != &request && other->barges()) return true;
     }
@@ -233,19 +232,10 @@ void Waiting::undo(AcquireRequest &request, const Attempt &attempt) {
   forget_id(request);
 }
 
-void Waiting::remember_id(AcquireRequest &request) {
-  spare_ids_.reserve(kSpareIdsMax);  // to forget one must not take memory
-  if (spare_ids_.empty()) return void(ids_.emplace(request.id_, &request));
-  Ids::node_type node = std::move(spare_ids_.back());
-  spare_ids_.pop_back();
-  node.key() = request.id_;
-  node.mapped() = &request;
-  ids_.insert(std::move(node));
-}
+void Waiting::remember_id(AcquireRequest &request) { ids_.emplace(request.id_, &request); }
 
 void Waiting::forget_id(AcquireRequest &request) {
-  Ids::node_type node = ids_.extract(Bytes(request.id_));
-  if (node && spare_ids_.size() < spare_ids_.capacity()) spare_ids_.push_back(std::move(node));
+  ids_.erase(request.id_.text());
   request.id_.clear();
   request.has_place_ = false;
   instance_.places.leave(request);
@@ -339,7 +329,7 @@ void Waiting::give_up(AcquireRequest &request) {
   }
   const bool may_be_woken = request.number_ != 0 && request.barges() && !request.params_.tries_once();
   if (may_be_woken && !instance_.is_closing && !others_barge(request)) {
-    for (const std::string &key : request.keys_) instance_.link.send(*new PassOnCall(instance_, key));
+    for (const Bytes key : request.keys_) instance_.link.send(*new PassOnCall(instance_, key));
   }
   forget_id(request);
 }
@@ -359,8 +349,7 @@ void Waiting::let_go(RemoteRequest &ending) {
 
 void Waiting::sent_away(Bytes message) {
   uint64_t at_us = 0;
-  if (take_number(message, at_us) && at_us <= INT64_MAX)
-    dequeue(std::string(message), static_cast<int64_t>(at_us));
+  if (take_number(message, at_us) && at_us <= INT64_MAX) dequeue(message, static_cast<int64_t>(at_us));
 }
 
 // at | owner as records have it | lock key
@@ -369,16 +358,16 @@ void Waiting::owner_sent_away(Bytes message) {
   Bytes owner;
   if (!take_number(message, at_us) || !next_field(message, owner)) return;
   const std::string id = unescape_field(owner);
-  instance_.passing_on.send_away(std::string(message),
+  instance_.passing_on.send_away(message,
                                  [&](const FrontRequest &request) { return request.owner_id() == id; });
 }
 
 void Waiting::sent_away_alone(Bytes message) {
-  AcquireRequest *request = find(std::string(message.substr(0, kAttemptIdSize)));
+  AcquireRequest *request = find(message.substr(0, kAttemptIdSize));
   if (request != nullptr) finish(*request, Status::DEQUEUED);
 }
 
-void Waiting::dequeue(const std::string &lock_key, int64_t since_us_most) {
+void Waiting::dequeue(Bytes lock_key, int64_t since_us_most) {
   for (AcquireRequest *request : instance_.places.all_of(lock_key)) {
     if (request->since_us_ <= since_us_most) finish(*request, Status::DEQUEUED);
   }
@@ -406,7 +395,7 @@ void Waiting::look_at_all() {
   }
 }
 
-std::vector<WaiterInfo> Waiting::shown(const std::string &lock_key) const {
+std::vector<WaiterInfo> Waiting::shown(Bytes lock_key) const {
   std::vector<AcquireRequest *> waiting = instance_.places.all_of(lock_key);
   std::stable_sort(waiting.begin(), waiting.end(),
                    [](const auto *a, const auto *b) { return a->sort_key() < b->sort_key(); });

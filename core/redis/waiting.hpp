@@ -46,7 +46,7 @@ class AcquireRequest : public FrontRequest {
   bool barges() const { return params_.order == LIBLOCK_ORDER_ANY; }
   int64_t sort_key() const { return params_.sort_key(ticket_us_); }
   // What the server keeps for it while it waits for a later key.
-  std::vector<std::string> kept_keys() const;
+  LockKeys kept_keys() const;
 
   Attempt *attempt_ = nullptr;
   // By the runtime's clock, as all times here but heard_at_.
@@ -55,7 +55,7 @@ class AcquireRequest : public FrontRequest {
   Nanos search_at_ = kNever;   // for a deadlock
 
   // Under which the server knows it; empty: it does not. And the number of its last attempt.
-  std::string id_;
+  AttemptId id_;
   uint32_t number_ = 0;
   bool has_place_ = false;  // as far as this instance knows
   bool goes_to_end_ = false;
@@ -85,12 +85,12 @@ class Waiting final : public RemoteWaiting {
   // Messages of the server, which may be late or lie.
   void handed(Bytes message);  // a lock to one of us
   void called(Bytes message);  // the key was left free: that one may come for it
-  void may_barge(const std::string &lock_key);
+  void may_barge(Bytes lock_key);
   void sent_away_alone(Bytes message);  // that one
   void deadlocked(Bytes message);       // that one's wait was ended to break a cycle
   void sent_away(Bytes message);        // those who waited at that time
   void owner_sent_away(Bytes message);  // those of one owner who stand in the front
-  void dequeue(const std::string &lock_key, int64_t since_us_most);
+  void dequeue(Bytes lock_key, int64_t since_us_most);
   // On a new connection, and when messages come again: what was sent in between was missed.
   void look_at_all();
   // Somebody listens to what each attempt of it saw.
@@ -98,7 +98,7 @@ class Waiting final : public RemoteWaiting {
   // How long it waits before a deadlock is searched for; kNever: none is.
   Nanos search_delay(const AcquireRequest &request) const;
   // In the order in which they will be served, as far as is known here.
-  std::vector<WaiterInfo> shown(const std::string &lock_key) const;
+  std::vector<WaiterInfo> shown(Bytes lock_key) const;
 
   // It stood in the front (passing_on.hpp) until now: it goes to the server; it has a lease that another one had.
   void send_from_front(AcquireRequest &request);
@@ -109,7 +109,7 @@ class Waiting final : public RemoteWaiting {
 
   // What the server says of a place: where it is; that it has none, or that a lock that was kept meanwhile is lost; or
   // why it says nothing.
-  AcquireRequest *find(const std::string &id) const;
+  AcquireRequest *find(Bytes id) const;
   void has_place(AcquireRequest &request, int64_t place, int64_t length, Nanos heard_at);
   void lost_place(AcquireRequest &request);
   void no_answer(AcquireRequest &request, const Failure &failure);
@@ -137,7 +137,7 @@ class Waiting final : public RemoteWaiting {
   bool ends_by(AcquireRequest &request, const Failure &failure);
   void search_deadlock(AcquireRequest &request);
   void tell_beginning(const AcquireRequest &request) const;
-  void tell_busy(const AcquireRequest &request, const std::string &lock_key, const Reply &reply) const;
+  void tell_busy(const AcquireRequest &request, Bytes lock_key, const Reply &reply) const;
   void tell_failed(const AcquireRequest &request, const Failure &failure) const;
   void tell_requeued(const AcquireRequest &request, const Reply &reply) const;
   void tell_granted(const AcquireRequest &request, uint64_t token, bool is_handed) const;
@@ -148,10 +148,9 @@ class Waiting final : public RemoteWaiting {
   void forget_id(AcquireRequest &request);
 
   Instance &instance_;
-  using Ids = std::unordered_map<Bytes, AcquireRequest *>;  // the names are the requests' own
-  static constexpr size_t kSpareIdsMax = 256;
-  Ids ids_;
-  std::vector<Ids::node_type> spare_ids_;  // to be used again without memory of their own
+  using Ids = std::unordered_map<Bytes, AcquireRequest *, std::hash<Bytes>, std::equal_to<>,
+                                 SpareAllocator<std::pair<const Bytes, AcquireRequest *>>>;
+  Ids ids_;  // the names are the requests' own
 };
 
 }  // namespace liblock

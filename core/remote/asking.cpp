@@ -129,8 +129,31 @@ class Asking::InspectCall final : public Inspection {
   AskDone done_;
 };
 
+// Questions alone. Whoever changes something hears at once that it was not done, so that nothing of it happens behind
+// what was asked for later.
+bool Asking::may_wait(const Ask &ask) {
+  if (!ask.waits_for_servers) return false;
+  switch (ask.what) {
+    case Ask::What::Ping:
+    case Ask::What::IsLocked:
+    case Ask::What::IsQueued:
+    case Ask::What::Inspect:
+    case Ask::What::List:
+      return true;
+    case Ask::What::Read:
+      return ask.from == Ask::From::Quorum || !ask.node.empty();
+    default:
+      return false;
+  }
+}
+
+void Asking::servers_are_known() {
+  for (Ask *ask : std::exchange(early_, {})) start(*ask);
+}
+
 void Asking::start(Ask &ask) {
   if (instance_.is_closing) return finish(ask, Status::CLOSED);
+  if (may_wait(ask) && !instance_.knows_servers()) return early_.push_back(&ask);
   Ask *const one = &ask;
   const AskDone done = [one](Status status, const std::string &why, Confirmed confirmed) {
     finish(*one, status, why, confirmed);
@@ -245,14 +268,14 @@ void Asking::release_keys(Ask &ask) {
       lock_keys.push_back(std::move(lock_key));
   }
   bool lost = false;
-  for (const std::string &lock_key : lock_keys) {
+  for (const Bytes lock_key : lock_keys) {
     const Reentry::Held *held = instance_.reentry.find(owner, lock_key);
     if (held == nullptr) return finish(ask, Status::NOT_HELD);
     lost = lost || held->part.lease->is_over(instance_.clock.now());
   }
   auto *several = new Several(ask);
   if (lost) several->worst = Status::LOST;
-  for (const std::string &lock_key : lock_keys) {
+  for (const Bytes lock_key : lock_keys) {
     const Reentry::Held held = *instance_.reentry.find(owner, lock_key);
     HeldLock *lock = instance_.holds.find(held.handles.back());
     const auto part = std::find_if(lock->parts.begin(), lock->parts.end(), [&](const HeldLock::Part &p) {
@@ -298,6 +321,7 @@ void Asking::end(Ask &ask, Status status) {
 
 void Asking::end_all(Status status) {
   while (!pauses.empty()) (*pauses.begin())->fire(0);
+  for (Ask *ask : std::exchange(early_, {})) finish(*ask, status);
   while (!watches_.empty()) end(watches_.begin()->second->ask(), status);
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "engine/ask.hpp"
 #include "remote/ending.hpp"
@@ -21,6 +22,8 @@ class Asking {
   explicit Asking(RemoteInstance &instance) : instance_(instance) {}
 
   void start(Ask &ask);
+  // Those begin that came before.
+  void servers_are_known();
   // A wait is asked to end; of anything else nothing is done.
   void end(Ask &ask, Status status);
   void end_all(Status status);
@@ -35,6 +38,7 @@ class Asking {
   class InspectCall;
   class Watch;
 
+  static bool may_wait(const Ask &ask);
   void release_keys(Ask &ask);
   void change(Ask &ask);
   void close_owner(Ask &ask);
@@ -44,6 +48,7 @@ class Asking {
   static void finish(Ask &ask, Status status, const std::string &message = {}, Confirmed confirmed = {});
 
   RemoteInstance &instance_;
+  std::vector<Ask *> early_;  // questions that came before it was known of the servers how they are
   std::map<const Ask *, Watch *> watches_;
   std::set<std::pair<Handle, Ask *>> waits_lost_;  // of these: those that wait for the loss of a lock
 };

@@ -4,28 +4,50 @@
 #pragma once
 
 #include <array>
-#include <string>
+#include <cstring>
 
+#include "base/assert.hpp"
 #include "base/platform.hpp"
+#include "remote/keyspace.hpp"
 
 namespace liblock {
 
+// One of them as servers see it, in hexadecimal digits; or none.
+class AttemptId {
+ public:
+  AttemptId() = default;
+  // Of kAttemptIdSize characters.
+  explicit AttemptId(Bytes text) {
+    LIBLOCK_ASSERT(text.size() == kAttemptIdSize);
+    std::memcpy(text_.data(), text.data(), kAttemptIdSize);
+  }
+
+  bool empty() const { return text_[0] == '\0'; }
+  void clear() { text_[0] = '\0'; }
+  Bytes text() const { return {text_.data(), empty() ? 0 : kAttemptIdSize}; }
+  operator Bytes() const { return text(); }  // NOLINT(google-explicit-constructor): a text of fixed size
+  friend bool operator==(const AttemptId &a, Bytes b) { return a.text() == b; }
+  friend bool operator==(const AttemptId &a, const AttemptId &b) { return a.text() == b.text(); }
+
+ private:
+  friend class AttemptIds;
+  std::array<char, kAttemptIdSize> text_{};
+};
+
 class AttemptIds {
  public:
-  bool next(std::string &id) {
+  bool next(AttemptId &id) {
     if (used_ == pool_.size() && !refill()) return false;
     constexpr char kDigits[] = "0123456789abcdef";
-    id.resize(2 * kSize);
-    for (size_t i = 0; i < kSize; ++i) {
+    for (size_t i = 0; i < kAttemptIdSize; i += 2) {
       const unsigned char byte = pool_[used_++];
-      id[2 * i] = kDigits[byte >> 4];
-      id[2 * i + 1] = kDigits[byte & 15];
+      id.text_[i] = kDigits[byte >> 4];
+      id.text_[i + 1] = kDigits[byte & 15];
     }
     return true;
   }
 
  private:
-  static constexpr size_t kSize = 16;
   bool refill() {
     if (!random_bytes(pool_.data(), pool_.size(), WhenUnseeded::Wait)) return false;
     used_ = 0;
@@ -33,6 +55,7 @@ class AttemptIds {
   }
 
   std::array<unsigned char, 256> pool_{};
+  static_assert(256 % (kAttemptIdSize / 2) == 0);
   size_t used_ = 256;
 };
 

@@ -22,7 +22,7 @@ RemoteInstance::Extensions RemoteInstance::take_extensions(HeldLock &lock, const
   Extensions unused;
   std::erase_if(lock.extended, [&](const HeldLock::Extended &e) {
     if (only != nullptr && e.lease.get() != only) return false;
-    const std::vector<Handle> &locks = e.lease->locks;
+    const auto &locks = e.lease->locks;
     HeldLock::Extended *above = nullptr;
     auto at = std::find(locks.begin(), locks.end(), lock.handle);
     LIBLOCK_ASSERT(at != locks.end());

@@ -10,12 +10,6 @@
 
 namespace liblock {
 
-namespace {
-
-constexpr size_t kSpareMax = 256;
-
-}  // namespace
-
 // One lock of one key, which looks like any other on the server: what of it only its own attempt could say there, or
 // a server must do for it, is not passed on.
 bool Front::may_stand(const AcquireParams &params, size_t keys) {
@@ -24,28 +18,20 @@ bool Front::may_stand(const AcquireParams &params, size_t keys) {
          params.queue_ttl == kNever && params.progress == nullptr;
 }
 
-FrontLine &Front::line_of(const std::string &lock_key) {
+FrontLine &Front::line_of(Bytes lock_key) {
   const auto found = lines_.find(lock_key);
   if (found != lines_.end()) return found->second;
-  Lines::iterator made;
-  if (spare_.empty()) {
-    made = lines_.try_emplace(lock_key, teller_).first;
-  } else {
-    Lines::node_type node = std::move(spare_.back());
-    spare_.pop_back();
-    node.key() = lock_key;
-    made = lines_.insert(std::move(node)).position;
-  }
+  const auto made = lines_.try_emplace(SpareText(lock_key), teller_).first;
   made->second.lock_key = &made->first;
   return made->second;
 }
 
-const FrontLine *Front::find(const std::string &lock_key) const {
+const FrontLine *Front::find(Bytes lock_key) const {
   const auto found = lines_.find(lock_key);
   return found == lines_.end() ? nullptr : &found->second;
 }
 
-FrontLine *Front::find(const std::string &lock_key) {
+FrontLine *Front::find(Bytes lock_key) {
   return const_cast<FrontLine *>(std::as_const(*this).find(lock_key));
 }
 
@@ -54,7 +40,7 @@ bool Front::goes_before(const FrontWaiter &waiter, int64_t sort_key) {
          (waiter.wants.order == LIBLOCK_ORDER_LIFO && waiter.sort_key == sort_key);
 }
 
-bool Front::comes(FrontWaiter &waiter, const std::string &lock_key, Nanos now) {
+bool Front::comes(FrontWaiter &waiter, Bytes lock_key, Nanos now) {
   LIBLOCK_ASSERT(waiter.place == FrontWaiter::Place::None);
   FrontLine &line = line_of(lock_key);
   ticket_last_ = std::max(ticket_last_, ticket_at(now));
@@ -227,14 +213,7 @@ void Front::unpin(FrontLine &line) {
 void Front::drop_if_empty(FrontLine &line) {
   if (!line.is_empty() || line.pins != 0) return;
   if (line.is_armed) teller_.stop_telling(line);
-  Lines::node_type node = lines_.extract(*line.lock_key);
-  if (spare_.size() >= kSpareMax) return;
-  line.others_at = kNever;
-  line.may_have_missed = false;
-  line.trouble = Status::OK;
-  line.is_told = true;
-  line.told_at = 0;
-  spare_.push_back(std::move(node));
+  lines_.erase(lines_.find(*line.lock_key));
 }
 
 }  // namespace liblock

@@ -24,9 +24,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <unordered_map>
-#include <vector>
+#include <utility>
 
 #include "base/list.hpp"
 #include "engine/acquire_params.hpp"
@@ -76,7 +75,7 @@ struct FrontLine final : public Timer {
   bool is_empty() const { return lease == nullptr && sent == 0 && standing.empty(); }
 
   Teller &teller;
-  const std::string *lock_key = nullptr;  // as the table has it
+  const SpareText *lock_key = nullptr;    // as the table has it
   Standing standing;                      // by their sort keys
   size_t sent = 0;                        // of the line, at the servers
   int64_t sent_key = 0;                   // the largest sort key of those
@@ -118,7 +117,7 @@ class Front {
   static bool may_stand(const AcquireParams &params, size_t keys);
 
   // It wants the key. True: it stands here; false: it is to ask the servers.
-  bool comes(FrontWaiter &waiter, const std::string &lock_key, Nanos now);
+  bool comes(FrontWaiter &waiter, Bytes lock_key, Nanos now);
   // It goes to the servers all the same.
   void sends(FrontWaiter &waiter);
   // It ends, or is not asked for any more. The line, where it has become somebody else's turn to ask.
@@ -139,8 +138,8 @@ class Front {
   // Who must ask now; nullptr: nobody.
   FrontWaiter *to_ask(FrontLine &line, Nanos now) const;
 
-  FrontLine *find(const std::string &lock_key);
-  const FrontLine *find(const std::string &lock_key) const;
+  FrontLine *find(Bytes lock_key);
+  const FrontLine *find(Bytes lock_key) const;
   void others_wait(FrontLine &line, Nanos now) const;
   // How many tokens to reserve with the next word to the server.
   uint64_t tokens_wanted(const FrontLine &line) const;
@@ -160,8 +159,14 @@ class Front {
   }
 
  private:
-  using Lines = std::unordered_map<std::string, FrontLine>;
-  FrontLine &line_of(const std::string &lock_key);
+  // May throw, as far as the table knows: it keeps the hash of each name, then, instead of reckoning it anew.
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(Bytes name) const { return std::hash<Bytes>()(name); }
+  };
+  using Lines = std::unordered_map<SpareText, FrontLine, Hash, std::equal_to<>,
+                                   SpareAllocator<std::pair<const SpareText, FrontLine>>>;
+  FrontLine &line_of(Bytes lock_key);
   void stand(FrontLine &line, FrontWaiter &waiter);
   static bool goes_before(const FrontWaiter &waiter, int64_t sort_key);
   void drop_if_empty(FrontLine &line);
@@ -172,8 +177,7 @@ class Front {
   const Options options_;
   FrontLine::Teller &teller_;
   Lines lines_;
-  std::vector<Lines::node_type> spare_;  // lines that are used again, so that none is allocated for each lock
-  int64_t ticket_last_ = INT64_MIN;      // never falls, so that equal times keep their order of arrival
+  int64_t ticket_last_ = INT64_MIN;  // never falls, so that equal times keep their order of arrival
 };
 
 }  // namespace liblock

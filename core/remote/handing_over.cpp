@@ -25,17 +25,20 @@ bool read_number(Bytes &rest, char end, uint64_t most, uint64_t &number) {
 }  // namespace
 
 std::string exported(const Lease &lease) {
-  std::string text = lease.id + "|" + std::to_string(lease.token) + "|" + std::to_string(lease.change) + "|" +
-                     (lease.has_metadata ? "1" : "0") + "|" + std::to_string(lease.keys.size()) + "|";
-  for (const Lease::Key &key : lease.keys) text += std::to_string(key.lock_key.size()) + ":" + key.lock_key;
+  std::string text = std::string(lease.id.text()) + "|" + std::to_string(lease.token) + "|" +
+                     std::to_string(lease.change) + "|" + (lease.has_metadata ? "1" : "0") + "|" +
+                     std::to_string(lease.keys.size()) + "|";
+  for (const Bytes lock_key : lease.names)
+    text.append(std::to_string(lock_key.size()) + ":").append(lock_key);
   return text;
 }
 
 bool read_exported(Bytes text, const Keyspace &keyspace, Lease &lease) {
   Bytes rest = text;
   if (rest.size() < kAttemptIdSize + 1 || rest[kAttemptIdSize] != '|') return false;
-  lease.id = rest.substr(0, kAttemptIdSize);
-  if (lease.id.find_first_not_of("0123456789abcdef") != std::string::npos) return false;
+  const Bytes id = rest.substr(0, kAttemptIdSize);
+  if (id.find_first_not_of("0123456789abcdef") != Bytes::npos) return false;
+  lease.id = AttemptId(id);
   rest.remove_prefix(kAttemptIdSize + 1);
   uint64_t change = 0, metadata = 0, count = 0;
   if (!read_number(rest, '|', uint64_t{1} << 53, lease.token) ||
@@ -44,14 +47,16 @@ bool read_exported(Bytes text, const Keyspace &keyspace, Lease &lease) {
     return false;
   lease.change = static_cast<uint32_t>(change);
   lease.has_metadata = metadata == 1;
+  LockKeys lock_keys;
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t size = 0;
     Bytes key;
     if (!read_number(rest, ':', 1'024, size) || size > rest.size()) return false;
     if (!keyspace.key_of(rest.substr(0, size), key)) return false;
-    lease.keys.push_back({std::string(rest.substr(0, size))});
+    lock_keys.add(rest.substr(0, size));
     rest.remove_prefix(size);
   }
+  lease.name(std::move(lock_keys));
   return rest.empty();
 }
 
@@ -76,7 +81,7 @@ Status export_lock(RemoteInstance &instance, Ask &ask,
     return Status::INVALID_ARGUMENT;
   }
   const std::shared_ptr<RemoteOwner> owner = lock.owner;
-  const std::vector<HeldLock::Part> parts = lock.parts;
+  const HeldLock::Parts parts = lock.parts;
   for (const HeldLock::Part &part : parts) instance.reentry.forget(*owner, ask.lock, part);
   instance.holds.remove(ask.lock);
   instance.asking.lock_is_gone(ask.lock, Status::NOT_HELD);
@@ -115,7 +120,7 @@ void adopt_lock(RemoteInstance &instance, Ask &ask, const LeaseRef &lease, AskDo
                         // What is left of its lease runs out by itself, or somebody adopts it after all.
                         if (adopted != nullptr) {
                           const LeaseRef gone = adopted->parts.front().lease;
-                          for (const HeldLock::Part &part : std::vector<HeldLock::Part>(adopted->parts))
+                          for (const HeldLock::Part &part : HeldLock::Parts(adopted->parts))
                             instance.reentry.forget(*adopted->owner, handle, part);
                           instance.holds.remove(handle);
                           instance.let_go(*gone);

@@ -70,7 +70,7 @@ HeldLock *Holds::find(Handle handle, Status *status) {
   return nullptr;
 }
 
-std::vector<HeldLock::Part> Holds::remove(Handle handle) {
+HeldLock::Parts Holds::remove(Handle handle) {
   std::unique_ptr<HeldLock> held;
   const std::lock_guard lock(mutex_);
   Slot &slot = slots_[index_of(handle)];
@@ -83,7 +83,7 @@ std::vector<HeldLock::Part> Holds::remove(Handle handle) {
     std::erase(part.lease->locks, handle);
     --part.lease->keys[part.key].handles;
   }
-  std::vector<HeldLock::Part> given_back = std::move(held->parts);
+  HeldLock::Parts given_back = std::move(held->parts);
   std::erase_if(given_back,
                 [](const HeldLock::Part &part) { return part.lease->keys[part.key].handles != 0; });
   return given_back;
@@ -99,9 +99,9 @@ void Holds::remove_part(HeldLock &held, size_t part) {
   if (!still) std::erase(gone.lease->locks, held.handle);
 }
 
-std::vector<std::shared_ptr<Lease>> Holds::bound_to(const std::vector<HeldLock::Part> &parts) {
+std::vector<std::shared_ptr<Lease>> Holds::bound_to(const HeldLock::Parts &parts) {
   std::vector<std::shared_ptr<Lease>> bound;
-  const auto add = [&bound](const std::vector<HeldLock::Part> &more) {
+  const auto add = [&bound](const HeldLock::Parts &more) {
     for (const HeldLock::Part &part : more) {
       if (std::find(bound.begin(), bound.end(), part.lease) == bound.end()) bound.push_back(part.lease);
     }

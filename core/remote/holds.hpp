@@ -16,15 +16,16 @@
 namespace liblock {
 
 // One handle: keys of one or more leases (of more when an owner reentered a part of them).
-struct HeldLock : OwnedLock {
+struct HeldLock : OwnedLock, OfSpareMemory {
   struct Part {
     std::shared_ptr<Lease> lease;
     size_t key = 0;  // index in the lease
-    const std::string &lock_key() const { return lease->keys[key].lock_key; }
+    Bytes lock_key() const { return lease->keys[key].lock_key; }
     bool is_held(Nanos now) const { return lease->keys[key].handles != 0 && !lease->is_over(now); }
   };
   std::shared_ptr<RemoteOwner> owner;
-  std::vector<Part> parts;
+  using Parts = SpareVector<Part>;
+  Parts parts;
   uint64_t token = 0;
   LostNotice notice;
   bool loss_told = false;
@@ -60,11 +61,11 @@ class Holds {
   // nullptr: no such lock; `status` says whether there ever was one.
   HeldLock *find(Handle handle, Status *status = nullptr);
   // Takes the handle away; its keys are no longer counted. Those that no handle holds any more are returned.
-  std::vector<HeldLock::Part> remove(Handle handle);
+  HeldLock::Parts remove(Handle handle);
   // The same for one key of it.
   void remove_part(HeldLock &lock, size_t part);
   // Leases whose tokens are one: those of the parts, and of every lock that has one of them, and so on.
-  std::vector<std::shared_ptr<Lease>> bound_to(const std::vector<HeldLock::Part> &parts);
+  std::vector<std::shared_ptr<Lease>> bound_to(const HeldLock::Parts &parts);
   // The lease has it now, and every lock that it belongs to.
   void set_token(Lease &lease, uint64_t token);
   std::vector<Handle> all() const;

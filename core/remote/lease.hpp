@@ -12,10 +12,11 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <string>
-#include <vector>
 
+#include "base/spare_memory.hpp"
 #include "engine/handle.hpp"
+#include "remote/attempt_ids.hpp"
+#include "remote/lock_keys.hpp"
 #include "runtime/timer_heap.hpp"
 
 namespace liblock {
@@ -57,7 +58,7 @@ struct Extension {
 struct Lease : public Timer {
   enum class State : uint8_t { Held, Lost, Released };
   struct Key {
-    std::string lock_key;
+    Bytes lock_key;        // of the lease's names
     uint32_t handles = 0;  // that hold it; 0: given back. Guarded by the mutex of Holds.
     // Of the keeper's LeaseIndex.
     Key *next_alike = nullptr;
@@ -67,7 +68,7 @@ struct Lease : public Timer {
   static constexpr Nanos kShortest = 20 * kMillisecond;  // that a server is ever asked for
 
   explicit Lease(LeaseKeeper &keeper_of_it) : keeper(keeper_of_it) {}
-  Lease(LeaseKeeper &keeper_of_it, const std::string &attempt_id, const std::vector<std::string> &lock_keys,
+  Lease(LeaseKeeper &keeper_of_it, const AttemptId &attempt_id, const LockKeys &lock_keys,
         const LeaseTerms &terms)
       : keeper(keeper_of_it),
         id(attempt_id),
@@ -75,8 +76,17 @@ struct Lease : public Timer {
         ttl(terms.ttl),
         renews(terms.renews),
         has_metadata(terms.has_metadata) {
-    keys.reserve(lock_keys.size());
-    for (const std::string &lock_key : lock_keys) keys.push_back({lock_key});
+    name(lock_keys);
+  }
+  Lease(const Lease &) = delete;
+  Lease &operator=(const Lease &) = delete;
+
+  // Its keys: none of them is held yet.
+  void name(LockKeys lock_keys) {
+    names = std::move(lock_keys);
+    keys.clear();
+    keys.reserve(names.size());
+    for (const Bytes lock_key : names) keys.push_back({lock_key});
   }
 
   bool is_over(Nanos now) const {
@@ -88,10 +98,10 @@ struct Lease : public Timer {
   static Nanos trusted(Nanos ttl) { return ttl - ttl / 100 - 2 * kMillisecond; }
 
   // Those that were not given back.
-  std::vector<std::string> held_keys() const {
-    std::vector<std::string> held;
+  LockKeys held_keys() const {
+    LockKeys held;
     for (const Key &key : keys) {
-      if (key.handles != 0) held.push_back(key.lock_key);
+      if (key.handles != 0) held.add(key.lock_key);
     }
     return held;
   }
@@ -112,15 +122,16 @@ struct Lease : public Timer {
   // Loop thread.
   LeaseKeeper &keeper;
   std::weak_ptr<Lease> self;
-  std::string id;  // of the attempt
-  std::vector<Key> keys;
+  AttemptId id;
+  LockKeys names;
+  SpareVector<Key> keys;
   uint64_t token = 0;
   Nanos first_ttl = kNever;  // that the attempt asked for
   Nanos ttl = kNever;        // that a renewal asks for
   bool renews = false;
   Nanos hold_until = kNever;  // of max_hold_ms
   bool has_metadata = false;
-  std::vector<Handle> locks;  // that it belongs to
+  SpareVector<Handle> locks;  // that it belongs to
   int64_t keys_counted = 0;   // among those that the instance says it holds
   size_t place = SIZE_MAX;    // among those of the keeper
   FrontLine *line = nullptr;  // in which it is passed on

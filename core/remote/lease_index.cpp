@@ -53,7 +53,7 @@ void LeaseIndex::clear() {
   keys_ = 0;
 }
 
-std::vector<LeaseRef> LeaseIndex::find(const std::string &lock_key) const {
+std::vector<LeaseRef> LeaseIndex::find(Bytes lock_key) const {
   std::vector<LeaseRef> found;
   if (ends_.empty()) return found;
   const Lease::Key *key = ends_[hash_bytes(lock_key, seed_) & (ends_.size() - 1)];

@@ -21,7 +21,7 @@ class LeaseIndex {
   void remove(Lease &lease);
   void clear();
   // Those that cover a key which was not given back.
-  std::vector<LeaseRef> find(const std::string &lock_key) const;
+  std::vector<LeaseRef> find(Bytes lock_key) const;
   // For tests of its growth: links followed by whoever looks for the worst key.
   size_t longest_chain() const;
 

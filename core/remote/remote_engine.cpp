@@ -3,7 +3,6 @@
 #include "remote/remote_engine.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace liblock {
 
@@ -57,15 +56,18 @@ void RemoteEngine::start(Ask &ask) {
     ask.status = quorum_status(ask);
     return ask.ended();
   }
-  const std::vector<Bytes> keys(ask.keys.begin(), ask.keys.end());
-  if (!keys.empty() && accepts(keys) != Status::OK) {
+  const bool is_refused = std::any_of(ask.keys.begin(), ask.keys.end(), [this](const std::string &key) {
+    return instance_->keyspace.is_reserved(key);
+  });
+  if (is_refused) {
     ask.status = Status::INVALID_ARGUMENT;
     ask.message = Keyspace::kWhyReserved;
     return ask.ended();
   }
   // Before its holds and waits are ended, so that what is granted later sees it.
   if (ask.what == Ask::What::CloseOwner) ask.owner->closed.store(true);
-  run_once(*instance_->runtime, [instance = instance_, &ask] { instance->asking.start(ask); });
+  ask.place = instance_;
+  instance_->runtime->run_on_loop(ask);
 }
 
 void RemoteEngine::cancel_wait(PendingCall &call, Ask &ask) {

@@ -60,7 +60,7 @@ void RemoteInstance::release(Handle handle, AskDone done) {
   const uint64_t token = lock->token;
   const Extensions unused = take_extensions(*lock, nullptr);
   for (const HeldLock::Part &part : lock->parts) reentry.forget(*owner, handle, part);
-  std::vector<HeldLock::Part> free = holds.remove(handle);
+  HeldLock::Parts free = holds.remove(handle);
   give_back(unused);
   asking.lock_is_gone(handle, lost ? Status::LOST : Status::NOT_HELD);
   if (!lost) ++counts.released;
@@ -86,11 +86,11 @@ void RemoteInstance::release_part(HeldLock &lock, size_t index, AskDone done) {
                     [&](const HeldLock::Part &other) { return other.lease == part.lease; });
   const Extensions unused = parts_of_lease == 1 ? take_extensions(lock, part.lease.get()) : Extensions();
   if (lock.parts.size() == 1) {
-    const std::vector<HeldLock::Part> free = holds.remove(handle);  // the end of the lock
+    HeldLock::Parts free = holds.remove(handle);  // the end of the lock
     give_back(unused);
     asking.lock_is_gone(handle, Status::NOT_HELD);
     if (free.empty()) return done(Status::OK, "");
-    return send_release(free, 0, 0, std::move(done));
+    return send_release(std::move(free), 0, 0, std::move(done));
   }
   holds.remove_part(lock, index);
   give_back(unused);
@@ -123,7 +123,7 @@ void RemoteInstance::count(Lease &lease, int64_t keys) {
 }
 
 void RemoteInstance::tell_loss(const Lease &lease) {
-  const std::vector<Handle> locks = lease.locks;
+  const auto locks = lease.locks;
   for (const Handle handle : locks) {
     HeldLock *lock = holds.find(handle);
     if (lock == nullptr || std::exchange(lock->loss_told, true)) continue;

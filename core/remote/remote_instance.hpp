@@ -32,12 +32,14 @@ struct RemoteOptions {
   size_t waiters_max = 1'000'000;
 };
 
-class RemoteInstance {
+class RemoteInstance : public Ask::Place {
  public:
   RemoteInstance(std::shared_ptr<Runtime> runtime_of_it, const RemoteOptions &options, std::string id_of_it,
                  Clock clock_of_it, uint64_t seed);
 
-  // Loop thread. Ends everything; `closed` is called when the servers know, or time is up.
+  // Loop thread.
+  void begin(Ask &ask) override { asking.start(ask); }
+  // Ends everything; `closed` is called when the servers know, or time is up.
   virtual void close(bool leave, std::function<void()> closed) = 0;
   // In the child of a fork.
   virtual void close_descriptors_after_fork() = 0;
@@ -52,16 +54,17 @@ class RemoteInstance {
   virtual void let_go(Lease &lease) = 0;
   // Keys that no handle holds any more; handle and token: of the lock that they were as a whole, or 0. done may be
   // nullptr, as of the next three.
-  virtual void send_release(std::vector<HeldLock::Part> parts, Handle handle, uint64_t token,
-                            AskDone done) = 0;
+  virtual void send_release(HeldLock::Parts parts, Handle handle, uint64_t token, AskDone done) = 0;
   // Nothing has changed when it could not be sent.
   virtual void set_leases(const std::vector<LeaseRef> &leases, const Extension &extension, AskDone done) = 0;
   virtual void update_leases(const std::vector<LeaseRef> &leases, const std::string &value, AskDone done) = 0;
   // Whether the servers know them.
   virtual void verify_leases(const std::vector<LeaseRef> &leases, AskDone done) = 0;
-  virtual void inspect(const std::string &lock_key, Inspection &inspection) = 0;
+  // False: it will be known soon which of them can be asked, and asking.servers_are_known() says so.
+  virtual bool knows_servers() const { return true; }
+  virtual void inspect(Bytes lock_key, Inspection &inspection) = 0;
   // The same with what costs more, and, when wanted, with who waits.
-  virtual void inspect_in_detail(const std::string &lock_key, bool with_waiters, Inspection &inspection) = 0;
+  virtual void inspect_in_detail(Bytes lock_key, bool with_waiters, Inspection &inspection) = 0;
   // One key, from where the ask says: of one server there is one answer.
   virtual void read(const Ask &ask, Inspection &inspection) {
     inspect_in_detail(keyspace.lock_key(ask.keys[0]), ask.flag, inspection);

@@ -133,7 +133,7 @@ void RemotePassingOn::gone(Lease &lease) {
   if (line != nullptr) ask_next_later(*line);
 }
 
-void RemotePassingOn::others_wait(const std::string &lock_key) {
+void RemotePassingOn::others_wait(Bytes lock_key) {
   FrontLine *line = front_.find(lock_key);
   if (line == nullptr) return;
   front_.others_wait(*line, remote_.runtime->now());
@@ -155,7 +155,7 @@ void RemotePassingOn::borrow_trouble(FrontRequest &request) {
   if (request.stands()) request.trouble_ = request.line->trouble;
 }
 
-void RemotePassingOn::tell_now(const std::string &lock_key) {
+void RemotePassingOn::tell_now(Bytes lock_key) {
   if (FrontLine *line = front_.find(lock_key); line != nullptr) tell(*line);
 }
 
@@ -192,7 +192,7 @@ void RemotePassingOn::tell_again(FrontLine &line) {
   tell(line);
 }
 
-void RemotePassingOn::told(const std::string &lock_key, const std::string &id, const Told &what) {
+void RemotePassingOn::told(Bytes lock_key, Bytes id, const Told &what) {
   FrontLine *line = front_.find(lock_key);
   if (line == nullptr || line->lease == nullptr || line->lease->id != id) return;
   --line->tells_open;
@@ -210,8 +210,7 @@ void RemotePassingOn::told(const std::string &lock_key, const std::string &id, c
   count_changed(*line);
 }
 
-void RemotePassingOn::send_away(const std::string &lock_key,
-                                const std::function<bool(const FrontRequest &)> &fits) {
+void RemotePassingOn::send_away(Bytes lock_key, const std::function<bool(const FrontRequest &)> &fits) {
   const FrontLine *line = front_.find(lock_key);
   if (line == nullptr) return;
   std::vector<FrontRequest *> ending;
@@ -221,7 +220,7 @@ void RemotePassingOn::send_away(const std::string &lock_key,
   for (FrontRequest *request : ending) remote_.waits().end(*request, Status::DEQUEUED);
 }
 
-std::vector<WaiterInfo> RemotePassingOn::shown(const std::string &lock_key) const {
+std::vector<WaiterInfo> RemotePassingOn::shown(Bytes lock_key) const {
   std::vector<WaiterInfo> all;
   const FrontLine *line = front_.find(lock_key);
   if (line == nullptr) return all;
@@ -236,8 +235,8 @@ void RemotePassingOn::add_lines_alone(Bytes key_prefix, std::vector<std::string>
     Bytes key;
     if (!is_alone || line.standing.empty() || !remote_.keyspace.key_of(*line.lock_key, key)) return;
     if (key.substr(0, key_prefix.size()) != key_prefix) return;
-    if (std::find(lock_keys.begin(), lock_keys.end(), *line.lock_key) == lock_keys.end())
-      lock_keys.push_back(*line.lock_key);
+    if (std::find(lock_keys.begin(), lock_keys.end(), Bytes(*line.lock_key)) == lock_keys.end())
+      lock_keys.emplace_back(*line.lock_key);
   });
 }
 
@@ -245,7 +244,7 @@ bool RemotePassingOn::is_crowded(const FrontRequest &request) {
   return request.line != nullptr && !request.line->standing.empty();
 }
 
-size_t RemotePassingOn::count_standing(const std::string &lock_key) const {
+size_t RemotePassingOn::count_standing(Bytes lock_key) const {
   const FrontLine *line = front_.find(lock_key);
   return line == nullptr ? 0 : line->standing.size();
 }

@@ -32,27 +32,27 @@ class RemotePassingOn : public FrontLine::Teller {
   // Lost, or no longer ours.
   void gone(Lease &lease);
   // Somebody else's request waits at the servers for a key that we hold.
-  void others_wait(const std::string &lock_key);
+  void others_wait(Bytes lock_key);
   // Messages were missed.
   void others_may_wait();
   // Why the last attempt of its line could not be made, or OK.
   static void note_trouble(const FrontRequest &request, Status status);
   static void borrow_trouble(FrontRequest &request);
   // Whoever asks the servers who holds a key is to hear the truth.
-  void tell_now(const std::string &lock_key);
+  void tell_now(Bytes lock_key);
   void tell(FrontLine &line) override;
   void stop_telling(FrontLine &line) override;
   // What was said last may not have been heard.
   void tell_all();
 
   // An administrator's word, about those for whom `fits` says so.
-  void send_away(const std::string &lock_key, const std::function<bool(const FrontRequest &)> &fits);
+  void send_away(Bytes lock_key, const std::function<bool(const FrontRequest &)> &fits);
   // In the order in which they will be served.
-  std::vector<WaiterInfo> shown(const std::string &lock_key) const;
+  std::vector<WaiterInfo> shown(Bytes lock_key) const;
   // Keys that begin so for which somebody stands here and, as far as is known, nobody waits at the servers.
   void add_lines_alone(Bytes key_prefix, std::vector<std::string> &lock_keys) const;
   static bool is_crowded(const FrontRequest &request);
-  size_t count_standing(const std::string &lock_key) const;
+  size_t count_standing(Bytes lock_key) const;
   void stop();
 
  protected:
@@ -72,7 +72,7 @@ class RemotePassingOn : public FrontLine::Teller {
   virtual bool may_stand(FrontRequest &request) const = 0;
   // Whose lock it is as of now; and so many tokens are to be reserved. told() follows.
   virtual void send_word(FrontLine &line, uint64_t tokens) = 0;
-  void told(const std::string &lock_key, const std::string &id, const Told &what);
+  void told(Bytes lock_key, Bytes id, const Told &what);
   // From the line to the servers; a lease that another one had.
   virtual void send(FrontRequest &request) = 0;
   virtual void hand(FrontRequest &request, const LeaseRef &lease) = 0;

@@ -3,7 +3,10 @@
 #include "remote/remote_request.hpp"
 
 #include <algorithm>
+#include <array>
+#include <memory_resource>
 #include <utility>
+#include <vector>
 
 #include "remote/remote_instance.hpp"
 
@@ -16,12 +19,28 @@ void pack_word(std::string &packed, const liblock_bytes &word) {
   packed.append(static_cast<const char *>(word.data), word.size);
 }
 
+// Sorted, each once.
+LockKeys lock_keys_of(Bytes prefix, std::span<const Bytes> keys) {
+  std::array<std::byte, 1024> room;
+  std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
+  std::pmr::vector<Bytes> sorted(keys.begin(), keys.end(), &memory);
+  std::sort(sorted.begin(), sorted.end(), [](Bytes a, Bytes b) { return compare_bytes(a, b) < 0; });
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  size_t bytes = 0;
+  for (const Bytes key : sorted) bytes += prefix.size() + key.size();
+  LockKeys lock_keys;
+  lock_keys.reserve(sorted.size(), bytes);
+  for (const Bytes key : sorted) lock_keys.add(prefix, key);
+  return lock_keys;
+}
+
 }  // namespace
 
 RemoteRequest::RemoteRequest(RemoteInstance &instance, RemoteOwner &owner, std::span<const Bytes> keys,
                              const AcquireParams &params)
     : instance_(instance),
       owner_(owner.shared_from_this()),
+      keys_(lock_keys_of(instance.keyspace.prefix(), keys)),
       params_(params),
       value_(params.value),
       terms_(params, instance.first_lease),
@@ -30,14 +49,11 @@ RemoteRequest::RemoteRequest(RemoteInstance &instance, RemoteOwner &owner, std::
     pack_word(metadata_, m.name);
     pack_word(metadata_, m.value);
   }
-  for (const Bytes key : keys) keys_.push_back(instance.keyspace.lock_key(key));
-  std::sort(keys_.begin(), keys_.end(), [](const auto &a, const auto &b) { return compare_bytes(a, b) < 0; });
-  keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
   // One attempt takes what it takes, within the time-outs of the connection.
   if (params.wait != kNever && !params.tries_once()) wait_until_ = began_at_ + params.wait;
 }
 
-bool RemoteRequest::reenters(const std::string &lock_key) const {
+bool RemoteRequest::reenters(Bytes lock_key) const {
   return std::any_of(reentered_.begin(), reentered_.end(),
                      [&](const HeldLock::Part &part) { return part.lock_key() == lock_key; });
 }
@@ -67,7 +83,7 @@ bool RemoteWaiting::reenter(RemoteRequest &request) {
   const AcquireParams &params = request.params_;
   if (!request.owner_->named() || params.on_conflict == LIBLOCK_ON_CONFLICT_WAIT) return false;
   const Nanos now = remote_.clock.now();
-  for (const std::string &key : request.keys_) {
+  for (const Bytes key : request.keys_) {
     const Reentry::Held *held = remote_.reentry.find(*request.owner_, key);
     if (held == nullptr || held->part.lease->is_over(now)) continue;
     if (params.on_conflict == LIBLOCK_ON_CONFLICT_FAIL) {

@@ -42,13 +42,13 @@ class RemoteRequest : public LoopTask, public Timer {
   ~RemoteRequest() override = default;
 
   // Its owner holds that key already.
-  bool reenters(const std::string &lock_key) const;
+  bool reenters(Bytes lock_key) const;
   // When its wait is over, or its next retry is to be counted.
   Nanos next_bound() const;
 
   RemoteInstance &instance_;
   const std::shared_ptr<RemoteOwner> owner_;
-  std::vector<std::string> keys_;  // lock keys, sorted, each once
+  const LockKeys keys_;  // sorted, each once
   const AcquireParams &params_;
   // What the caller's memory held during the call.
   const std::string value_;
@@ -56,7 +56,7 @@ class RemoteRequest : public LoopTask, public Timer {
   const LeaseTerms terms_;
   const Nanos began_at_;  // by the runtime's clock, as wait_until_
   State state_ = State::New;
-  std::vector<HeldLock::Part> reentered_;
+  HeldLock::Parts reentered_;
   RetryCount retries_;
   Nanos wait_until_ = kNever;
   Status trouble_ = Status::OK;                 // why the last attempt could not be made

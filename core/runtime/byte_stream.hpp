@@ -32,7 +32,8 @@ class ByteStream {
     virtual void on_bytes(std::string_view bytes) = 0;
     // Why it ended, for people. Once; afterwards only close() may be called.
     virtual void on_end(const std::string &why) = 0;
-    // Appends what is to be sent.
+    // Appends what is to be sent. At the end of each turn in which that was asked for, also while the peer takes
+    // nothing.
     virtual void fill(std::string &wire) = 0;
 
    protected:

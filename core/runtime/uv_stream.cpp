@@ -147,14 +147,15 @@ void UvStream::request_fill() {
 }
 
 void UvStream::flush() {
-  if (is_writing_ || listener_ == nullptr) return;  // the end of the write comes back here
-  wire_.clear();
+  if (listener_ == nullptr) return;
   listener_->fill(wire_);
   if (wire_.empty() || listener_ == nullptr) return;
+  if (is_writing_) return;  // its end comes back here
   const int written = try_write();
   if (written < 0 && written != UV_EAGAIN) return end("it cannot be written to", written);
   const size_t done = written < 0 ? 0 : static_cast<size_t>(written);
   if (done < wire_.size()) write_rest(done);
+  wire_.clear();
 }
 
 // On a caller's thread as libuv does it, but without SIGPIPE: two system calls less than holding that back.

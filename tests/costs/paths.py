@@ -57,8 +57,14 @@ PATHS = [
     Path("redis", "redis: an owner's lock, beside 3,000", "life of an owner beside 3,000 locks", 100, ("instructions",),
          tenth="redis: an owner's lock, beside 300"),
     Path("redis", "redis: hand over to another client", "hand over to another client", 200, REMOTE),
+    Path("redis", "redis: hand over within the process", "hand over within the process", 200, ("instructions",),
+         is_paced=True),
     Path("quorum", "quorum of 3: acquire, release", "acquire on servers", 200, OF_MANY),
     Path("quorum", "quorum of 3: 64 at once acquire, release", "64 acquires at once", 10, OF_MANY),
+    Path("quorum", "quorum of 3: renew a lease, one of 1,000", "renew 1,000 leases", 1,
+         ("instructions", "allocations", "commands"), is_paced=True),
+    Path("quorum", "quorum of 3: hand over within the process", "hand over within the process", 200,
+         ("instructions",), is_paced=True),
 ]
 # What is known without counting, for whoever asks whether the instruments see anything.
 KNOWN = Path("local", "known", "known", 1000, LOCAL)

@@ -12,6 +12,7 @@
  *   repeating careful, and shows one token for ever
  *
  * LIBLOCK_CLIENT_THREADS: so many do this, in one context (1); LIBLOCK_CLIENT_FRONT_MS: its option front_ms.
+ * At its end it adds a line to DIRECTORY/NAME.passed_on: how often locks went from hand to hand within it.
  * SIGUSR1: while it holds it makes a child, which must find everything FORKED, and take nothing from its parent.
  *
  * Usage: client URL NAME DIRECTORY KEYS MAX_TTL_MS HOLD_MS WAY SEED VOTES TIMEOUT_MS     (the last two: 0 = default)
@@ -162,6 +163,17 @@ static void *live(void *number) {
   return NULL;
 }
 
+static void tell_what_was_passed_on(void) {
+  char path[4096];
+  liblock_stats stats;
+  liblock_stats_init(&stats, sizeof stats);
+  if (liblock_stats_get(context, &stats) != LIBLOCK_OK) abort();
+  snprintf(path, sizeof path, "%s/%s.passed_on", words[3], words[2]);
+  FILE *file = fopen(path, "a");
+  if (file == NULL || fprintf(file, "%llu\n", (unsigned long long)stats.passed_on) < 0 || fclose(file) != 0)
+    abort();
+}
+
 int main(int count, char **given) {
   enum { THREADS_MAX = 16 };
   words = given;
@@ -181,6 +193,7 @@ int main(int count, char **given) {
   }
   live(NULL);
   for (unsigned i = 1; i < threads; i++) pthread_join(others[i], NULL);
+  tell_what_was_passed_on();
   liblock_context_free(context);
   return 0;
 }

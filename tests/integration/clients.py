@@ -121,6 +121,10 @@ class Clients:
     def lost_updates(self):
         return sum(place.written - place.value for place in self.places())
 
+    def passed_on(self):
+        """How often locks went from hand to hand within a process, as those in C say at their end."""
+        return sum(int(line) for file in self.directory.glob("*.passed_on") for line in file.read_text().splitlines())
+
     def calls(self, client=None):
         """Of one client or all of them, in the order of their ends; without those under way."""
         found = [call for call in self.killed if client in (None, call.process)]

@@ -79,6 +79,11 @@ static void share(struct work *work) {
     if (pthread_create(&all[i], NULL, do_sections, work) != 0) fail("no thread");
   }
   for (long i = 0; i < threads; i++) pthread_join(all[i], NULL);
+  liblock_stats stats;
+  liblock_stats_init(&stats, sizeof stats);
+  if (liblock_stats_get(work->context, &stats) != LIBLOCK_OK) fail("no statistics");
+  if (threads > 1 && stats.passed_on == 0)
+    fail("the lock did not once go from hand to hand within the process");
 }
 
 int main(int count, char **words) {

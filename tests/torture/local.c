@@ -7,6 +7,8 @@
 #include "fail.h"
 #include "torture.h"
 
+enum { WAIT_FOR_END_MS = 20000 };
+
 static liblock_acquire_options of_owner(const struct torture *t) {
   liblock_acquire_options options = torture_defaults();
   options.owner = t->owner;
@@ -272,6 +274,23 @@ static void queue_of_ends(struct torture *t) {
   liblock_completions_free(ends);
 }
 
+/* Of a queue with one place: what was refused has not used it up. */
+static void ask_twice(struct torture *t) {
+  liblock_completions *one = NULL;
+  const liblock_status opened = liblock_completions_open(t->context, 1, &one, NULL);
+  torture_ended(opened);
+  if (opened != LIBLOCK_OK) return;
+  liblock_request request = 0;
+  liblock_status status = LIBLOCK_NO_MEMORY;
+  for (int n = 0; n < 2 && status == LIBLOCK_NO_MEMORY; ++n)
+    status = liblock_ping_async(t->context, one, NULL, NULL, &request);
+  torture_must(status == LIBLOCK_OK, "a place in the queue comes back", status);
+  liblock_completion end = {.struct_size = sizeof end};
+  torture_ended(liblock_completions_next(one, WAIT_FOR_END_MS, &end));
+  torture_ended(end.status);
+  liblock_completions_free(one);
+}
+
 static void ask_to_callback(struct torture *t) {
   liblock_request request = 0;
   liblock_acquire_options options = torture_defaults();
@@ -319,6 +338,7 @@ const struct torture_scenario torture_local[] = {
     {"ask twice and hand over", hold, ask_and_hand_over, false},
     {"ask and cancel", hold, ask_and_cancel, false},
     {"wait in an order", hold, wait_in_order, false},
+    {"ask again what was refused", torture_open, ask_twice, false},
     {"ask for a callback", hold, ask_to_callback, false},
     {"extend", hold, extend, false},
     {"update", hold, update, false},

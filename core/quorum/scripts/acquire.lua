@@ -32,7 +32,9 @@ for n = 1, count do
     else
       busy, holder = n, held
     end
-  elseif not barges and redis.call('EXISTS', key.tickets, key.claim) > 0 then
+  elseif not barges and redis.call('EXISTS', key.tickets, key.claim) == 0 then
+    key.has_no_line = true
+  elseif not barges then
     crowded = true
     local kept_for = redis.call('GET', key.claim)
     if kept_for ~= waiter or not kept_for then
@@ -84,14 +86,12 @@ for n = 1, count do
     id = id, sequence = '00000000', token = token, owner = ARGV[7], instance = ARGV[8], since = now,
     lease_ms = ARGV[5], state = ARGV[13], version = 0, ticket = ARGV[9], votes = ARGV[17],
     value = ARGV[14],
-  }, ARGV[5], ARGV[15])
+  }, ARGV[5], ARGV[15], keys[n].promise)
   if is_error(written) then
     for k = 1, n - 1 do redis.call('DEL', keys[k].lock, keys[k].metadata) end
     return written
   end
-  -- What was promised of the lock that was here before would keep this one's value out.
-  redis.call('DEL', keys[n].promise)
-  if waiter ~= '' then leave_line(keys[n], waiter) end
+  if waiter ~= '' and not keys[n].has_no_line then leave_line(keys[n], waiter) end
 end
 raise_high(last)
 return {'OK', now, token, votes(now), mark.high, crowded and first_in_line(keys[1], now) and 1 or 0}

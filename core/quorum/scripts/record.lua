@@ -27,11 +27,12 @@ local function restored_at(state) return tonumber(string.sub(state, 2)) or 0 end
 
 local function is_of(held, id) return type(held) == 'string' and string.sub(held, 1, 36) == 'll1|' .. id end
 
--- What a server without memory refuses comes back as an error, and nothing is there then.
-local function write_record(key, r, px_ms, metadata)
+-- What a server without memory refuses comes back as an error, and nothing is there then. promise: where this is
+-- another lock than was here before: what was promised of that one would keep this one's value out.
+local function write_record(key, r, px_ms, metadata, promise)
   local written = redis.pcall('SET', key.lock, record_of(r), 'PX', px_ms)
   if is_error(written) then return written end
-  redis.call('DEL', key.metadata)
+  redis.call('DEL', key.metadata, promise or key.metadata)
   if metadata == '' then return written end
   written = redis.pcall('HSET', key.metadata, unpack(unpack_words(metadata)))
   if is_error(written) then

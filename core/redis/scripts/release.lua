@@ -3,33 +3,44 @@
 -- KEYS: (lock, fence, queue, entries, anyone, metadata, gap) of each key
 -- ARGV: 1 foreign_gap_ms | 2 1 = their places in the queues are given up as well |
 --   3 instance that is not to be woken for free keys any more, or empty | 4 attempt id of each key …
--- Returns: now, then for each key: 0 = not held under this attempt, 1 = freed
--- Uses: clock, text, names, words, grant, hand_on
+-- Returns: now, then for each key: 0 = not held under this attempt, 1 = freed, or the error that it makes
+-- Uses: clock, text, names, words, grant, alone, hand_on
 local now = server_now()
--- One key that nobody waits for: most are.
-if #KEYS == kNames and ARGV[2] == '0' and ARGV[3] == '' then
-  local held = redis.pcall('GET', KEYS[1])
-  if type(held) ~= 'string' or string.sub(held, 1, 36) ~= 'll1|' .. ARGV[4] then return {now, 0} end
-  if redis.call('EXISTS', KEYS[3], KEYS[5]) == 0 then
-    redis.call('DEL', KEYS[1], KEYS[6])
-    return {now, 1}
-  end
-end
--- Here: hand_on
 local answer = {now}
-for n = 1, #KEYS / kNames do
+-- Keys that nobody waits for: most are.
+if ARGV[2] == '0' and ARGV[3] == '' then
+  local is_done = true
+  for n = 1, #KEYS / kNames do
+    local at = (n - 1) * kNames
+    local held = redis.pcall('GET', KEYS[at + 1])
+    if type(held) ~= 'string' or string.sub(held, 1, 36) ~= 'll1|' .. ARGV[n + 3] then
+      answer[n + 1] = 0
+    elseif redis.call('EXISTS', KEYS[at + 3], KEYS[at + 5]) == 0 then
+      redis.call('DEL', KEYS[at + 1], KEYS[at + 6])
+      answer[n + 1] = 1
+    else
+      answer[n + 1], is_done = false, false
+    end
+  end
+  if is_done then return answer end
+end
+-- Here: alone
+-- Here: hand_on
+local function give_back(n)
   local key = names((n - 1) * kNames + 1)
   local id = ARGV[n + 3]
   local held = redis.pcall('GET', key.lock)
-  answer[n + 1] = 0
   if ARGV[2] == '1' then leave(key, id) end
   if ARGV[3] ~= '' then redis.call('ZREM', key.anyone, ARGV[3]) end
   if type(held) == 'string' and string.sub(held, 1, 36) == 'll1|' .. id then
     free(key, now, tonumber(ARGV[1]))
-    answer[n + 1] = 1
-  elseif ARGV[2] == '1' and not held then
-    -- It may have been told to come for the key: the next is, instead.
-    free(key, now, -1)
+    return 1
   end
+  -- It may have been told to come for the key: the next is, instead.
+  if ARGV[2] == '1' and not held then free(key, now, -1) end
+  return 0
+end
+for n = 1, #KEYS / kNames do
+  if not answer[n + 1] then answer[n + 1] = alone(give_back, n) end
 end
 return answer

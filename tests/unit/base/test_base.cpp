@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Hash, byte order, durations, statuses, lists, handles, what is wiped.
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <string>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "base/hash.hpp"
 #include "base/lasting_text.hpp"
 #include "base/list.hpp"
+#include "base/spare_memory.hpp"
 #include "base/status.hpp"
 #include "base/wipe.hpp"
 #include "engine/handle.hpp"
@@ -181,7 +183,54 @@ UNIT_TEST(what_is_wiped_is_gone_also_where_the_text_had_become_shorter) {
   }
 }
 
-UNIT_MAIN("base", cmocka_unit_test(what_is_wiped_is_gone_also_where_the_text_had_become_shorter),
+UNIT_TEST(what_ends_leaves_its_memory_to_the_next_of_its_size) {
+  void *const before = take_spare(100);
+  give_back_spare(before, 100);
+  void *const other = take_spare(200), *const again = take_spare(97);
+  EXPECT(!kKeepsSpareMemory || (again == before && other != before));
+  give_back_spare(again, 97);
+  give_back_spare(other, 200);
+  give_back_spare(nullptr, 100);
+}
+
+UNIT_TEST(what_another_thread_took_does_not_pile_up_where_it_ends) {
+  constexpr size_t kSize = 4'000;
+  SpareVector<void *> taken;
+  std::thread([&] {
+    for (int i = 0; i < 3; ++i) taken.push_back(take_spare(kSize));
+  }).join();
+  void *const own = take_spare(kSize);
+  give_back_spare(own, kSize);  // one of its own: one is kept
+  for (void *block : taken) give_back_spare(block, kSize);
+  void *const first = take_spare(kSize), *const second = take_spare(kSize);
+  EXPECT(!kKeepsSpareMemory || (first == own && second != own));
+  give_back_spare(second, kSize);
+  give_back_spare(first, kSize);
+}
+
+UNIT_TEST(what_is_larger_than_anything_usual_is_memory_all_the_same) {
+  SpareText text(100'000, 'x');
+  text += SpareText(200'000, 'y');
+  EXPECT(text.size() == 300'000 && text[99'999] == 'x' && text[100'000] == 'y');
+}
+
+UNIT_TEST(memory_may_end_on_another_thread_and_as_much_of_it_as_there_is) {
+  // More than a thread keeps.
+  constexpr size_t kBlocks = 600, kSize = 8'000;
+  SpareVector<void *> blocks;
+  for (size_t i = 0; i < kBlocks; ++i) blocks.push_back(std::memset(take_spare(kSize), 'x', kSize));
+  std::thread([&] {
+    for (void *block : blocks) give_back_spare(block, kSize);
+  }).join();
+  for (void *&block : blocks) block = std::memset(take_spare(kSize), 'y', kSize);
+  for (void *block : blocks) give_back_spare(block, kSize);
+}
+
+UNIT_MAIN("base", cmocka_unit_test(what_ends_leaves_its_memory_to_the_next_of_its_size),
+          cmocka_unit_test(what_another_thread_took_does_not_pile_up_where_it_ends),
+          cmocka_unit_test(what_is_larger_than_anything_usual_is_memory_all_the_same),
+          cmocka_unit_test(memory_may_end_on_another_thread_and_as_much_of_it_as_there_is),
+          cmocka_unit_test(what_is_wiped_is_gone_also_where_the_text_had_become_shorter),
           cmocka_unit_test(thousands_of_tasks_ring_once_and_run_in_their_order),
           cmocka_unit_test(keys_of_every_length_hash_apart_and_apart_by_seed),
           cmocka_unit_test(one_changed_byte_changes_the_hash),

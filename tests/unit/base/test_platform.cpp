@@ -162,7 +162,21 @@ UNIT_TEST(clocks_never_go_back_and_a_coarse_one_is_never_ahead) {
   EXPECT(clock.resolution() > 0 && clock.resolution() <= 20 * kMillisecond);
 }
 
+UNIT_TEST(what_is_left_of_a_lease_is_never_too_much_where_ticks_come_late) {
+  std::atomic<Nanos> fine{1000 * kMillisecond}, coarse{997 * kMillisecond};
+  const Clock clock(&fine, &coarse, 4 * kMillisecond);
+  const Nanos set = clock.coarse() + clock.resolution() + 50 * kMillisecond;
+  EXPECT(clock.left_until(set) == 50 * kMillisecond);  // not the 51 there are: 50 were asked for
+  fine += 30 * kMillisecond;                           // and no tick in all of it
+  EXPECT(clock.left_until(set) == 21 * kMillisecond);
+  fine += 22 * kMillisecond;
+  EXPECT(clock.left_until(set) == 0);
+  EXPECT(clock.left_until(kNever) == kNever);
+  EXPECT(clock.left_until(clock.deadline_of(7 * kMillisecond)) == 7 * kMillisecond);
+}
+
 UNIT_MAIN("platform", cmocka_unit_test(a_word_that_has_changed_is_not_slept_on),
+          cmocka_unit_test(what_is_left_of_a_lease_is_never_too_much_where_ticks_come_late),
           cmocka_unit_test(a_sleeper_that_nobody_wakes_is_back_after_its_deadline),
           cmocka_unit_test(no_wake_up_is_lost_between_two_threads),
           cmocka_unit_test(whoever_waits_elsewhere_does_not_keep_a_sleeper_from_being_woken),

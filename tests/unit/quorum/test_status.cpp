@@ -97,9 +97,57 @@ UNIT_TEST(all_that_is_known_is_shown_when_all_is_well) {
   }
 }
 
+UNIT_TEST(what_is_asked_before_the_nodes_have_answered_waits_for_them) {
+  Stage s(3);
+  Process early(s.world, "early", over(s.nodes));
+  const Question &ping = early.question(Ask::What::Ping, [](Ask &) {});
+  const Question &locked = early.about("k", Ask::What::IsLocked);
+  s.world.run_ms(50);
+  EXPECT(ping.is(Status::OK) && locked.is(Status::OK) && locked.count == 0);
+}
+
+UNIT_TEST(what_is_asked_before_it_is_known_that_no_node_answers_says_so_then) {
+  Stage s(3);
+  for (Node *node : s.nodes) node->stop(Node::Data::Kept);
+  Process early(s.world, "early", over(s.nodes));
+  const Question &ping = early.question(Ask::What::Ping, [](Ask &) {});
+  s.world.run_ms(10'000);
+  EXPECT(ping.is(Status::CONNECT) && ping.message.find("connection refused") != std::string::npos);
+}
+
+// Else it would happen behind what was asked for later; and the look that follows the end of an acquire has no time.
+UNIT_TEST(what_would_change_something_before_the_nodes_have_answered_does_not_wait_for_them) {
+  Stage s(3);
+  Process early(s.world, "early", over(s.nodes));
+  for (Node *node : s.nodes) s.world.link(early.host(), *node).cut();
+  const Question &force = early.about("k", Ask::What::ForceRelease);
+  const Question &look =
+      early.about("k", Ask::What::Inspect, [](Ask &ask) { ask.waits_for_servers = false; });
+  const Question &other = early.about("k", Ask::What::Inspect);
+  s.world.run_ms(400);
+  EXPECT(force.ends == 1 && force.status != Status::OK);
+  EXPECT(look.ends == 1 && look.status != Status::OK);
+  EXPECT(other.ends == 0);
+}
+
+UNIT_TEST(what_is_asked_early_of_a_context_that_closes_ends_with_it) {
+  Stage s(3);
+  Process early(s.world, "early", over(s.nodes));
+  for (Node *node : s.nodes) s.world.link(early.host(), *node).cut();
+  const Question &ping = early.question(Ask::What::Ping, [](Ask &) {});
+  bool closed = false;
+  run_once(early.host(), [&] { early.instance().close(false, [&] { closed = true; }); });
+  s.world.run_ms(2'000);
+  EXPECT(ping.is(Status::CLOSED) && closed);
+}
+
 UNIT_MAIN(
     "the status of a quorum", cmocka_unit_test(a_node_that_is_down_is_shown_with_cause_and_cure),
     cmocka_unit_test(a_node_that_was_restarted_is_quarantined_then_needs_a_floor_and_then_is_up),
     cmocka_unit_test(a_clock_that_jumps_is_shown), cmocka_unit_test(a_server_of_another_quorum_is_refused),
     cmocka_unit_test(a_refused_node_that_dies_is_shown_as_one_that_is_down_and_refused_again_when_it_is_back),
+    cmocka_unit_test(what_is_asked_before_the_nodes_have_answered_waits_for_them),
+    cmocka_unit_test(what_is_asked_before_it_is_known_that_no_node_answers_says_so_then),
+    cmocka_unit_test(what_would_change_something_before_the_nodes_have_answered_does_not_wait_for_them),
+    cmocka_unit_test(what_is_asked_early_of_a_context_that_closes_ends_with_it),
     cmocka_unit_test(all_that_is_known_is_shown_when_all_is_well))

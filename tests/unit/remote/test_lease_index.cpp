@@ -20,7 +20,10 @@ struct Nobody final : liblock::LeaseKeeper {
 LeaseRef lease_of(const std::vector<std::string> &keys) {
   auto lease = std::make_shared<Lease>(nobody);
   lease->self = lease;
-  for (const std::string &key : keys) lease->keys.push_back({key, 1});
+  liblock::LockKeys names;
+  for (const std::string &key : keys) names.add(key);
+  lease->name(std::move(names));
+  for (Lease::Key &key : lease->keys) key.handles = 1;
   return lease;
 }
 

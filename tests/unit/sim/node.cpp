@@ -133,6 +133,12 @@ void Node::end_connections(bool subscribers) {
   std::erase_if(wires_, ends);
 }
 
+void Node::say_unasked(const std::string &bytes) {
+  for (const auto &wire : wires_) {
+    if (wire->channels.empty()) wire->reply(bytes);
+  }
+}
+
 void Node::thaw() {
   frozen_ = false;
   for (auto &[wire, words] : std::exchange(kept_back_, {})) wire->reply(encode(answer(*wire, words)));

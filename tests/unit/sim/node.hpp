@@ -45,6 +45,8 @@ class Node {
 
   // Ends those that subscribe, or all others.
   void end_connections(bool subscribers);
+  // Sends these bytes to all who do not subscribe, as if they had asked for them.
+  void say_unasked(const std::string &bytes);
   // Requests arrive and are not looked at until it goes on, whoever has given up meanwhile.
   void freeze() { frozen_ = true; }
   void thaw();

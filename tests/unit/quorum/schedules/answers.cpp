@@ -63,7 +63,7 @@ std::vector<std::string> words_of(Kind kind, const Reply &reply) {
     case Kind::Leave: {
       std::vector<std::string> words;
       for (size_t at = 1; at < reply.items.size(); ++at)
-        words.emplace_back(reply.items[at].is(1) ? "freed" : "nothing");
+        words.emplace_back(!reply.items[at].text.empty() ? "wrong" : reply.items[at].is(1) ? "freed" : "nothing");
       return words;
     }
     case Kind::Commit:

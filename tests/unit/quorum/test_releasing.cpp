@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// What is released within one turn of the loop goes to each node as one call, and each release comes to its own end.
+// Time and network are moved by hand; the nodes run the real scripts.
+#include "stage.hpp"
+
+using namespace unit;
+
+namespace {
+
+struct Releasing : Stage {
+  explicit Releasing(size_t servers = 3) : Stage(servers) {}
+
+  std::vector<Handle> hold(size_t count) {
+    std::vector<Handle> held;
+    for (size_t i = 0; i < count; ++i)
+      held.push_back(a->take(key(i), waiting_ms(10'000, 20'000)).grant().handle);
+    world.run_ms(50);
+    for (size_t n = 0; n < nodes.size(); ++n) calls.push_back(calls_of(n));
+    return held;
+  }
+  static std::string key(size_t i) { return "k" + std::to_string(i); }
+  std::vector<std::shared_ptr<Answered>> release(const std::vector<Handle> &held) {
+    std::vector<std::shared_ptr<Answered>> answers;
+    for (const Handle handle : held) answers.push_back(a->release(handle));
+    return answers;
+  }
+  bool has_had(uint64_t count) const {
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      if (calls_of(n) != calls[n] + count) return false;
+    }
+    return true;
+  }
+  bool are_free(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      if (held_on(key(i)) != 0) return false;
+    }
+    return true;
+  }
+
+  std::vector<uint64_t> calls;
+};
+
+}  // namespace
+
+UNIT_TEST(a_line_that_is_none_on_a_node_keeps_no_other_key_from_being_given_back_there) {
+  Releasing s;
+  const std::vector<Handle> held = s.hold(3);
+  s.nodes[0]->ask({"SET", "ll1:k:{liblock:k1}", "no line"});
+  const auto answers = s.release(held);
+  s.world.run_ms(50);
+  EXPECT(s.has_had(1) || s.calls_of(0) > s.calls[0]);
+  for (const auto &answer : answers) EXPECT(answer->is(Status::OK));  // the others are a quorum
+  EXPECT(s.held_on("k0") == 0 && s.held_on("k2") == 0);
+  s.nodes[0]->ask({"DEL", "ll1:k:{liblock:k1}"});
+  s.world.run_ms(3'000);  // what was in doubt is repeated
+  EXPECT(s.are_free(3));
+}
+
+UNIT_TEST(of_many_released_at_once_who_had_lost_his_lock_is_told_so_alone) {
+  Releasing s;
+  const std::vector<Handle> held = s.hold(4);
+  for (Node *node : s.nodes) node->ask({"DEL", "liblock:k2"});
+  const auto answers = s.release(held);
+  s.world.run_ms(50);
+  EXPECT(s.has_had(1));
+  for (size_t i = 0; i < answers.size(); ++i) EXPECT(answers[i]->is(i == 2 ? Status::LOST : Status::OK));
+  EXPECT(s.are_free(4));
+}
+
+UNIT_TEST(a_majority_that_breaks_off_leaves_each_of_them_partial_and_all_are_given_back) {
+  Releasing s;
+  const std::vector<Handle> held = s.hold(4);
+  for (const size_t n : {0, 1}) s.nodes[n]->freeze();
+  const auto answers = s.release(held);
+  s.world.run_ms(20);
+  for (const size_t n : {0, 1}) s.nodes[n]->end_connections(false);
+  for (const size_t n : {0, 1}) s.nodes[n]->thaw();
+  s.world.run_ms(5'000);
+  for (const auto &answer : answers) EXPECT(answer->is(Status::PARTIAL));
+  EXPECT(s.are_free(4));
+}
+
+UNIT_TEST(a_node_that_is_down_gets_each_of_them_when_it_is_back) {
+  Releasing s;
+  const std::vector<Handle> held = s.hold(4);
+  s.nodes[2]->stop(Node::Data::Kept);
+  s.world.run_ms(10);
+  const auto answers = s.release(held);
+  s.world.run_ms(50);
+  for (const auto &answer : answers) EXPECT(answer->is(Status::OK));
+  s.nodes[2]->start();
+  s.world.run_ms(5'000);
+  EXPECT(s.are_free(4));
+}
+
+UNIT_TEST(more_than_a_call_has_room_for_go_as_several) {
+  Releasing s;
+  const auto answers = s.release(s.hold(40));
+  s.world.run_ms(50);
+  EXPECT(s.has_had(3));
+  for (const auto &answer : answers) EXPECT(answer->is(Status::OK));
+  EXPECT(s.are_free(40));
+}
+
+UNIT_TEST(what_is_released_behind_an_extension_does_not_go_with_what_was_released_before_it) {
+  Releasing s;
+  const std::vector<Handle> held = s.hold(2);
+  const auto first = s.a->release(held[0]);
+  s.a->extend(held[1], 30'000);
+  const auto second = s.a->release(held[1]);
+  s.world.run_ms(50);
+  EXPECT(first->is(Status::OK) && second->is(Status::OK));
+  EXPECT(s.has_had(3));
+}
+
+UNIT_TEST(releases_before_and_behind_an_attempt_go_together_and_the_attempt_finds_their_keys_free) {
+  Releasing s;
+  const std::vector<Handle> held = s.hold(2);
+  const auto first = s.a->release(held[0]);
+  Wanted &wanted = s.a->acquire({"k0", "k1"}, without_waiting(20'000));
+  const auto second = s.a->release(held[1]);
+  s.world.run_ms(50);
+  EXPECT(s.has_had(2) || s.has_had(3));  // its token may take another round
+  EXPECT(first->is(Status::OK) && second->is(Status::OK));
+  EXPECT(wanted.is(Status::OK));
+}
+
+UNIT_TEST(locks_of_other_nodes_are_released_by_calls_of_their_own) {
+  Releasing s(5);
+  AcquireParams few = waiting_ms(10'000, 20'000);
+  few.nodes = std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"n1", "n2", "n3"});
+  const Handle some = s.a->take("some", few).grant().handle;
+  const std::vector<Handle> held = s.hold(2);
+  const auto first = s.a->release(held[0]);
+  const auto other = s.a->release(some);
+  const auto second = s.a->release(held[1]);
+  s.world.run_ms(50);
+  EXPECT(first->is(Status::OK) && other->is(Status::OK) && second->is(Status::OK));
+  EXPECT(s.are_free(2) && s.held_on("some") == 0);
+}
+
+UNIT_TEST(a_reply_that_comes_before_the_call_is_sent_ends_the_connection_and_nothing_else) {
+  Releasing s;
+  const std::vector<Handle> held = s.hold(2);
+  s.a->host().pause();
+  for (Node *node : s.nodes) node->say_unasked("*3\r\n:1700000000000000\r\n:1\r\n:1\r\n");
+  s.world.run_ms(20);
+  const auto answers = s.release(held);
+  s.a->host().go_on();
+  s.world.run_ms(5'000);
+  for (const auto &answer : answers) EXPECT(answer->is(Status::IN_DOUBT));
+  EXPECT(s.are_free(2));
+}
+
+UNIT_MAIN(
+    "what one turn of the loop releases over a quorum",
+    cmocka_unit_test(a_line_that_is_none_on_a_node_keeps_no_other_key_from_being_given_back_there),
+    cmocka_unit_test(of_many_released_at_once_who_had_lost_his_lock_is_told_so_alone),
+    cmocka_unit_test(a_majority_that_breaks_off_leaves_each_of_them_partial_and_all_are_given_back),
+    cmocka_unit_test(a_node_that_is_down_gets_each_of_them_when_it_is_back),
+    cmocka_unit_test(more_than_a_call_has_room_for_go_as_several),
+    cmocka_unit_test(what_is_released_behind_an_extension_does_not_go_with_what_was_released_before_it),
+    cmocka_unit_test(releases_before_and_behind_an_attempt_go_together_and_the_attempt_finds_their_keys_free),
+    cmocka_unit_test(locks_of_other_nodes_are_released_by_calls_of_their_own),
+    cmocka_unit_test(a_reply_that_comes_before_the_call_is_sent_ends_the_connection_and_nothing_else))
