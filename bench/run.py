@@ -136,7 +136,7 @@ def chosen(names):
             known = ", ".join([*groups.GROUPS, *(row.id for row in groups.GROUPS["all"])])
             sys.exit(f"no such row: {name} ({known})")
         wanted.update(found)
-    return tuple(row for row in groups.EVERY if row in wanted)
+    return groups.once(wanted)
 
 
 def main():

@@ -27,6 +27,7 @@ GROUPS = {
     "local": LOCAL, "redis": REDIS, "quorum": QUORUM, "scale": SCALE, "peers": PEERS, "nightly": NIGHTLY,
 }
 EVERY = tuple(dict.fromkeys((*GROUPS["all"], *NIGHTLY)))
+IDS = tuple(dict.fromkeys(row.id for row in EVERY))
 
 
 def select(name):
@@ -35,6 +36,13 @@ def select(name):
         return GROUPS[name.lower()]
     by_day_or_night = (tuple(row for row in GROUPS[group] if row.id == name.upper()) for group in ("all", "nightly"))
     return next(filter(None, by_day_or_night), None)
+
+
+def once(wanted):
+    """These rows in their order, none twice: the one of the night has all that its namesake of the day has."""
+    at_night = {row.id for row in NIGHTLY if row in wanted}
+    kept = (row for row in EVERY if row in wanted and (row in NIGHTLY or row.id not in at_night))
+    return tuple(sorted(kept, key=lambda row: IDS.index(row.id)))
 
 
 def whole(selected):

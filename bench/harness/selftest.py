@@ -97,6 +97,14 @@ def rows_of_the_issue():
     return problems
 
 
+def rows_twice():
+    """Who asks for the peers and for those of the night gets one table of them."""
+    both = groups.once({*groups.GROUPS["peers"], *groups.GROUPS["nightly"]})
+    by_day = groups.once(set(groups.GROUPS["peers"]))
+    problems = [] if both == groups.GROUPS["nightly"] else [f"both: {[row.id for row in both]}"]
+    return problems if by_day == groups.GROUPS["peers"] else problems + [f"by day: {[row.id for row in by_day]}"]
+
+
 def tables_written():
     local = groups.TABLES["L"].rows
     by_day = [name for name in groups.TABLES if name != "P"]
@@ -174,6 +182,7 @@ def main():
     tap.rule("foreign_load_is_a_share_of_all_cpus", foreign_load())
     tap.rule("memory_is_measured_once_per_process", one_process_for_memory())
     tap.rule("every_row_is_there_and_can_be_chosen", rows_of_the_issue())
+    tap.rule("a_row_of_the_day_is_not_measured_beside_that_of_the_night", rows_twice())
     tap.rule("only_tables_of_which_every_row_was_measured_are_written", tables_written())
     tap.rule("every_benchmark_with_servers_is_measured_for_a_row", known_benchmarks())
     tap.rule("progress_moves_on_a_terminal_and_is_lines_elsewhere", progress_shown())
