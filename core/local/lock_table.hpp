@@ -24,6 +24,7 @@
 #include "engine/engine.hpp"
 #include "local/deferred.hpp"
 #include "local/shard.hpp"
+#include "local/spin_habit.hpp"
 #include "local/table_options.hpp"
 #include "local/wait_graph.hpp"
 
@@ -343,6 +344,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   const TableOptions options_;
   const Clock clock_;
   Random random_;
+  SpinHabit spin_habit_;  // its own rule
   const uint64_t hash_seed_;
   // One block, so that the lines of a shard with few keys are found without reading the shard. Pages that no
   // shard uses are never touched.

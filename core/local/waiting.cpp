@@ -275,15 +275,18 @@ void LockTable::wait_blocking(Waiter &waiter) {
 // True: the wait has ended. In bursts with the CPU offered to others in between: the holder may be one of
 // them.
 bool LockTable::spin_as_head(Waiter &waiter) {
+  if (!spin_habit_.pays()) return false;
   const Nanos give_up_at = clock_.now() + kSpinBudget;
+  bool is_done = false;
   do {
-    for (int i = 0; i < kSpinBurst; ++i) {
-      if (waiter.word.load(std::memory_order_acquire) == Waiter::kDone) return true;
-      cpu_relax();
+    for (int i = 0; i < kSpinBurst && !is_done; ++i) {
+      is_done = waiter.word.load(std::memory_order_acquire) == Waiter::kDone;
+      if (!is_done) cpu_relax();
     }
-    sched_yield();
-  } while (clock_.now() < give_up_at);
-  return false;
+    if (!is_done) sched_yield();
+  } while (!is_done && clock_.now() < give_up_at);
+  spin_habit_.ended(is_done);
+  return is_done;
 }
 
 // From when it began to wait, however late somebody comes to look after it.
