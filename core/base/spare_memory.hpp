@@ -3,9 +3,10 @@
 // of the loop's thread: that thread keeps the blocks of those that have ended, within a bound, for those to come, so
 // that a request which looks like earlier ones takes nothing from the allocator.
 // Invariants: a block is as large as the next multiple of 32 bytes, and may be given back by another thread than took
-// it. A thread keeps no more of a size than it has had out at once: what others took does not pile up where it ends.
-// Any thread, without a lock: a fork in the middle of it leaves nothing behind that a
-// child would wait for. Where AddressSanitizer watches nothing is kept, so that it sees what is used after its end.
+// it. A thread keeps no more of a size than it took and was not given back by itself, so that what others took does not
+// pile up where it ends; and 512 KiB of a size at most, until the thread ends. Any thread, without a lock: a fork in
+// the middle of it leaves nothing behind that a child would wait for. Where AddressSanitizer watches nothing is kept,
+// so that it sees what is used after its end.
 #pragma once
 
 #include <cstddef>

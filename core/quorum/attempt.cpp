@@ -175,6 +175,10 @@ void Attempt::encode(Call &call) {
   call.argument(static_cast<int64_t>(tokens_));
 }
 
+bool Attempt::may_be_passed() const {
+  return is_beginning_ && bound_.empty() && !(request_ != nullptr && request_->asks_before_release());
+}
+
 bool Attempt::fits(const Reply &reply) const {
   const Bytes what = reply.at(0).text;
   if (what == "LATE") return reply.has_integers(1, 1);

@@ -78,7 +78,7 @@ class Attempt final : public FanOut {
   bool fits(const Reply &reply) const override;
   void answered(Call &call, const Reply &reply) override;
   void failed(Call &call, const Failure &failure) override;
-  bool may_be_passed() const override { return is_beginning_ && bound_.empty(); }
+  bool may_be_passed() const override;
   void refused(Node &node, const Reply &reply);
   void undo(Node &node, bool is_answered);
   void clear_the_way_for(const Attempt &next);

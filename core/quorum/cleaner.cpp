@@ -42,6 +42,7 @@ class Cleaner::Entry final : public ServerCall, public Timer {
   bool fits(const Reply &reply) const override {
     return fits_release(reply, keys.size()) && ServerClock::is_time(reply.at(0).integer);
   }
+  ReplyLimits limits() const override { return limits_of_release(keys.size()); }
   void answered(const Reply &reply) override {
     if (const Reply *wrong = wrong_in_release(reply, 0, keys.size())) {
       const std::string error(wrong->text);

@@ -33,6 +33,7 @@ class Instance::ReleaseRound final : public FanOut {
     AskDone done;
     std::shared_ptr<Doubt> doubt;
     NodeSet answered = 0;
+    std::string why;       // what a node said of it last, or why it said nothing
     bool is_done = false;  // a quorum has answered
   };
 
@@ -47,7 +48,7 @@ class Instance::ReleaseRound final : public FanOut {
       keys_ += item.keys.size();
     }
     auto doubt = make_shared_of_spare<Doubt>(Doubt{handle, token});
-    releases_.push_back({std::move(items), std::move(done), std::move(doubt)});
+    releases_.push_back({std::move(items), std::move(done), std::move(doubt), 0, {}});
     ++instance_.releases_open_;
   }
   void begin() {
@@ -87,6 +88,7 @@ class Instance::ReleaseRound final : public FanOut {
     }
   }
   bool fits(const Reply &reply) const override { return fits_release(reply, keys_); }
+  ReplyLimits limits() const override { return limits_of_release(keys_); }
   void answered(Call &call, const Reply &reply) override {
     const int64_t now_us = reply.at(0).integer;
     // Who may have forgotten it says nothing by that.
@@ -103,7 +105,7 @@ class Instance::ReleaseRound final : public FanOut {
         if (is_freed) item.freed |= call.node.bit();
         if (wrong != nullptr) {
           is_answered = false;
-          why_ = call.node.address + ": " + explained(wrong->text);
+          release.why = call.node.address + ": " + explained(wrong->text);
         } else if (!is_freed && !forgot) {
           item.gone |= call.node.bit();
         }
@@ -119,9 +121,9 @@ class Instance::ReleaseRound final : public FanOut {
   }
   void failed(Call &call, const Failure &failure) override {
     end_growth();
-    why_ = failure.text;
-    for (const Release &release : releases_) {
-      if (failure.status == Status::CLOSED) break;
+    for (Release &release : releases_) {
+      release.why = failure.text;
+      if (failure.status == Status::CLOSED) continue;
       for (const Item &item : release.items) clean(call.node, release, item);
     }
     count(call.node);
@@ -164,7 +166,8 @@ class Instance::ReleaseRound final : public FanOut {
   }
   void tell(Release &release, Status status) {
     if (release.done != nullptr)
-      std::exchange(release.done, nullptr)(status, status == Status::OK ? "" : why_, confirmed(release));
+      std::exchange(release.done, nullptr)(status, status == Status::OK ? "" : release.why,
+                                           confirmed(release));
   }
   // Of the item that fewest have confirmed.
   static Confirmed confirmed(const Release &release) {
@@ -182,7 +185,6 @@ class Instance::ReleaseRound final : public FanOut {
   const NodeSet asked_;
   NodeSet open_;
   NodeSet growing_ = 0;
-  std::string why_;
 };
 
 void Instance::send_release(HeldLock::Parts parts, Handle handle, uint64_t token, AskDone done) {

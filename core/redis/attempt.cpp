@@ -33,6 +33,11 @@ void Attempt::send() {
   instance_.replica_turns.start(*this);
 }
 
+bool Attempt::may_be_passed() const {
+  const bool keeps_a_place = request_ != nullptr && request_->asks_before_release();
+  return !was_sent_ && !had_place_ && all_keys_.empty() && !keeps_a_place;
+}
+
 bool Attempt::fits(const Reply &reply) const {
   const Bytes what = reply.at(0).text;
   if (what == "LATE") return reply.has_integers(1, 1);

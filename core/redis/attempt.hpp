@@ -42,7 +42,7 @@ class Attempt final : public ServerCall {
 
   void sending(Nanos now) override;
   // By releases of others: the server knows nothing of it yet that they could meet.
-  bool may_be_passed() const override { return !was_sent_ && !had_place_ && all_keys_.empty(); }
+  bool may_be_passed() const override;
   bool fits(const Reply &reply) const override;
   void answered(const Reply &reply) override;
   void failed(const Failure &failure) override;

@@ -35,6 +35,7 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     instance().link.send(*this);
   }
   bool fits(const Reply &reply) const override { return fits_release(reply, keys_.size()); }
+  ReplyLimits limits() const override { return limits_of_release(keys_.size()); }
   void answered(const Reply &reply) override {
     if (const Reply *wrong = wrong_in_release(reply, 0, keys_.size())) {
       const std::string error(wrong->text);

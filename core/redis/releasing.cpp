@@ -18,6 +18,14 @@ bool fits_release(const Reply &reply, size_t keys) {
   return true;
 }
 
+ReplyLimits limits_of_release(size_t keys) {
+  constexpr size_t kErrorBytes = 512;  // alone.lua cuts what is longer than half of it
+  ReplyLimits limits;
+  limits.reply_bytes += keys * kErrorBytes;
+  limits.elements += keys;
+  return limits;
+}
+
 const Reply *wrong_in_release(const Reply &reply, size_t from, size_t keys) {
   for (size_t i = 0; i < keys; ++i) {
     if (reply.at(1 + from + i).is(Reply::Kind::Text)) return &reply.at(1 + from + i);
@@ -64,6 +72,7 @@ class Instance::ReleaseCall final : public ServerCall {
     }
   }
   bool fits(const Reply &reply) const override { return fits_release(reply, keys_); }
+  ReplyLimits limits() const override { return limits_of_release(keys_); }
   void answered(const Reply &reply) override {
     instance_.link.server_clock().observe(reply.at(0).integer, instance_.clock.now());
     const Reply *const first_wrong = wrong_in_release(reply, 0, keys_);

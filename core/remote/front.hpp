@@ -44,6 +44,9 @@ struct FrontWaiter {
   };
   FrontWaiter(const AcquireParams &params, const LeaseTerms &terms) : wants(params), lease_terms(terms) {}
   bool stands() const { return place == Place::Standing; }
+  // It asks while the process still holds the key, so as to have its place before that is given back: a release that
+  // came before it would let it have the key at once, and nobody else ever.
+  bool asks_before_release() const;
 
   const AcquireParams &wants;
   const LeaseTerms &lease_terms;
@@ -96,6 +99,8 @@ struct FrontLine final : public Timer {
   Nanos told_at = 0;
   uint32_t pins = 0;  // somebody works with it: it stays, empty or not
 };
+
+inline bool FrontWaiter::asks_before_release() const { return line != nullptr && line->lease != nullptr; }
 
 class Front {
  public:

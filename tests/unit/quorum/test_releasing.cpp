@@ -67,6 +67,17 @@ UNIT_TEST(of_many_released_at_once_who_had_lost_his_lock_is_told_so_alone) {
   EXPECT(s.are_free(4));
 }
 
+UNIT_TEST(what_is_wrong_with_one_key_is_not_told_of_another) {
+  Releasing s;
+  const std::vector<Handle> held = s.hold(2);
+  for (Node *node : s.nodes) node->ask({"DEL", "liblock:k0"});
+  for (const size_t n : {0, 1}) s.nodes[n]->ask({"SET", "ll1:k:{liblock:k1}", "no line"});
+  const auto answers = s.release(held);
+  s.world.run_ms(50);
+  EXPECT(answers[0]->is(Status::LOST) && answers[0]->why.empty());
+  EXPECT(answers[1]->is(Status::PARTIAL) && answers[1]->why.find("WRONGTYPE") != std::string::npos);
+}
+
 UNIT_TEST(a_majority_that_breaks_off_leaves_each_of_them_partial_and_all_are_given_back) {
   Releasing s;
   const std::vector<Handle> held = s.hold(4);
@@ -156,6 +167,7 @@ UNIT_MAIN(
     "what one turn of the loop releases over a quorum",
     cmocka_unit_test(a_line_that_is_none_on_a_node_keeps_no_other_key_from_being_given_back_there),
     cmocka_unit_test(of_many_released_at_once_who_had_lost_his_lock_is_told_so_alone),
+    cmocka_unit_test(what_is_wrong_with_one_key_is_not_told_of_another),
     cmocka_unit_test(a_majority_that_breaks_off_leaves_each_of_them_partial_and_all_are_given_back),
     cmocka_unit_test(a_node_that_is_down_gets_each_of_them_when_it_is_back),
     cmocka_unit_test(more_than_a_call_has_room_for_go_as_several),

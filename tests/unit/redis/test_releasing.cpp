@@ -68,6 +68,20 @@ UNIT_TEST(of_many_released_at_once_who_had_lost_his_lock_is_told_so_alone) {
   for (size_t i = 0; i < answers.size(); ++i) EXPECT(s.is_free(s.key(i)));
 }
 
+UNIT_TEST(what_is_wrong_with_each_of_1024_keys_does_not_end_the_connection) {
+  Releasing s;
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < 1'024; ++i) keys.push_back(s.key(i));
+  Wanted &all = s.a.acquire(keys, waiting_ms(10'000));
+  s.world.run_ms(500);
+  EXPECT(all.is(Status::OK));
+  for (const std::string &key : keys) s.write("ll1:q:{liblock:" + key + "}", "no queue");
+  const auto released = s.a.release(all.grant().handle);
+  EXPECT(s.world.run_until([&] { return released->times != 0; }, 1'000));
+  EXPECT(released->is(Status::IN_DOUBT) && released->why.find("WRONGTYPE") != std::string::npos);
+  EXPECT(s.a.instance().link.is_connected());
+}
+
 UNIT_TEST(a_connection_that_breaks_leaves_each_of_them_in_doubt_and_all_are_given_back) {
   Releasing s;
   const std::vector<Handle> held = s.hold(4);
@@ -160,6 +174,7 @@ UNIT_MAIN(
     cmocka_unit_test(a_key_whose_queue_is_none_keeps_no_other_from_being_given_back),
     cmocka_unit_test(a_server_that_may_not_write_any_more_is_left_also_where_each_key_says_so),
     cmocka_unit_test(of_many_released_at_once_who_had_lost_his_lock_is_told_so_alone),
+    cmocka_unit_test(what_is_wrong_with_each_of_1024_keys_does_not_end_the_connection),
     cmocka_unit_test(a_connection_that_breaks_leaves_each_of_them_in_doubt_and_all_are_given_back),
     cmocka_unit_test(a_server_that_forgot_the_script_is_sent_it_once_for_all_of_them),
     cmocka_unit_test(more_than_a_call_has_room_for_go_as_several),

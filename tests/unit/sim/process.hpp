@@ -85,6 +85,7 @@ class WantedOf {
 struct Answered {
   int times = 0;
   Status status = Status::INTERNAL;
+  std::string why;
   bool is(Status expected) const { return times == 1 && status == expected; }
 };
 
@@ -160,9 +161,10 @@ class ProcessOf {
   std::shared_ptr<Answered> ask(Body body) {
     auto answered = std::make_shared<Answered>();
     run_once(*host_, [answered, body] {
-      body([answered](Status status, const std::string &) {
+      body([answered](Status status, const std::string &why) {
         ++answered->times;
         answered->status = status;
+        answered->why = why;
       });
     });
     return answered;
