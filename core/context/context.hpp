@@ -37,7 +37,10 @@ struct Outcome {
 // An ask on the stack of a thread that waits for its end.
 class WaitedAsk final : public Ask {
  public:
-  explicit WaitedAsk(What question) { what = question; }
+  explicit WaitedAsk(What question) {
+    what = question;
+    waits_at = &parking;
+  }
   void ended() override { parking.unpark(); }
   Parking parking;
 };

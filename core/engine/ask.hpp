@@ -16,6 +16,7 @@
 #include "engine/key_info.hpp"
 #include "engine/owner.hpp"
 #include "engine/quorum_view.hpp"
+#include "base/parking.hpp"
 #include "runtime/inbox.hpp"
 
 namespace liblock {
@@ -101,6 +102,7 @@ class Ask : public LoopTask {
   }
 
   std::shared_ptr<Place> place;  // until it has begun
+  Parking *waits_at = nullptr;   // of a thread that waits for its end
 
   What what = What::Ping;
   Handle lock = 0;

@@ -24,7 +24,7 @@
 #include "engine/engine.hpp"
 #include "local/deferred.hpp"
 #include "local/shard.hpp"
-#include "local/spin_habit.hpp"
+#include "base/spin_habit.hpp"
 #include "local/table_options.hpp"
 #include "local/wait_graph.hpp"
 

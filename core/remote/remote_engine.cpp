@@ -67,6 +67,7 @@ void RemoteEngine::start(Ask &ask) {
   // Before its holds and waits are ended, so that what is granted later sees it.
   if (ask.what == Ask::What::CloseOwner) ask.owner->closed.store(true);
   ask.place = instance_;
+  if (ask.waits_at != nullptr) return instance_->runtime->attend(ask, *ask.waits_at);
   instance_->runtime->run_on_loop(ask);
 }
 

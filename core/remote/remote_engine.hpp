@@ -72,7 +72,7 @@ class EngineOf : public RemoteEngine {
     params.threads_waiting->fetch_add(1);
     auto *const progress = static_cast<ThreadProgress *>(params.progress);
     if (progress != nullptr) progress->nudge_in(request.parking);
-    instance_->runtime->run_on_loop(request);
+    instance_->runtime->attend(request, request.parking);
     while (!request.parking.park()) progress->tell();
     request.grant.counted_as_waiting = true;
     return request.grant;

@@ -8,9 +8,9 @@ namespace liblock {
 
 std::shared_ptr<LoopRuntime> LoopRuntime::make(uv_loop_t *loop) {
   auto runtime = std::make_shared<LoopRuntime>();
-  runtime->loop_ = loop;
+  runtime->streams_.uv = loop;
   runtime->timers_.attach(
-      loop, UvTimers::Loop::Callers, [](void *self) { static_cast<LoopRuntime *>(self)->run(); },
+      loop, UvTimers::Loop::Callers, nullptr, [](void *self) { static_cast<LoopRuntime *>(self)->run(); },
       runtime.get());
   runtime->timers_.runs_here();
   runtime->self_ = runtime;
@@ -42,7 +42,7 @@ void LoopRuntime::run_on_loop(LoopTask &task) {
 }
 
 ByteStream *LoopRuntime::make_stream(ByteStream::Listener &listener) {
-  return new UvStream(loop_, UvStream::Thread::Callers, listener);
+  return new UvStream(streams_, listener);
 }
 
 void LoopRuntime::run() {

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "runtime/notice_queue.hpp"
+#include "runtime/uv_stream.hpp"
 #include "runtime/uv_timers.hpp"
 
 namespace liblock {
@@ -35,7 +36,7 @@ class LoopRuntime final : public Runtime {
   void run();
 
   const pthread_t thread_ = pthread_self();
-  uv_loop_t *loop_ = nullptr;
+  UvStream::Loop streams_{nullptr, UvStream::Loop::Thread::Callers};
   Inbox inbox_;
   UvTimers timers_;
   NoticeQueue notices_;

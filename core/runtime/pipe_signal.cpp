@@ -43,6 +43,8 @@ void PipeSignal::hold() {
   held.is_broken = false;
 }
 
+void PipeSignal::is_broken() { held.is_broken = held.times > 0; }
+
 void PipeSignal::let_go(bool is_broken) {
   LIBLOCK_ASSERT(held.times > 0);
   held.is_broken |= is_broken;

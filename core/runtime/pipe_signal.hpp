@@ -11,6 +11,8 @@ class PipeSignal {
   static void hold();
   // is_broken: a write found nobody there; what the system has sent for that is taken away.
   static void let_go(bool is_broken);
+  // The same, told while it is held, or on a thread that holds nothing back.
+  static void is_broken();
 };
 
 }  // namespace liblock

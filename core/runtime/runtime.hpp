@@ -4,6 +4,7 @@
 // is moved by hand.
 #pragma once
 
+#include "base/parking.hpp"
 #include "runtime/byte_stream.hpp"
 #include "runtime/inbox.hpp"
 #include "runtime/timer_heap.hpp"
@@ -33,6 +34,9 @@ class Runtime {
   virtual void post(Notice *notice) = 0;
   // Runs soon on the loop's thread, those of one thread in the order of asking. Timers fire on it too.
   virtual void run_on_loop(LoopTask &task) = 0;
+  // The same, for a thread that parks there next, until what the task began has ended. It may run the loop itself
+  // meanwhile, so that its task, timers and what comes of both run on it.
+  virtual void attend(LoopTask &task, Parking &) { run_on_loop(task); }
   // On the loop's thread. Ends by its close(). Throws std::bad_alloc.
   virtual ByteStream *make_stream(ByteStream::Listener &listener) = 0;
 };

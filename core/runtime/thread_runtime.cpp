@@ -4,6 +4,8 @@
 // (both seq_cst).
 #include "runtime/thread_runtime.hpp"
 
+#include <poll.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -12,6 +14,7 @@
 
 #include "base/assert.hpp"
 #include "base/platform.hpp"
+#include "runtime/guest_scope.hpp"
 #include "runtime/thread.hpp"
 #include "runtime/uv_stream.hpp"
 
@@ -59,12 +62,8 @@ ThreadRuntime::ThreadRuntime() {
     throw std::system_error(-status, std::system_category(),
                             "no descriptors for the thread that keeps locks alive");
   }
-  const auto woken = [](void *self) {
-    auto *runtime = static_cast<ThreadRuntime *>(self);
-    runtime->inbox_.run_all();
-    runtime->timers_.run_due();
-  };
-  timers_.attach(&loop_, UvTimers::Loop::Ours, woken, this);
+  const auto woken = [](void *self) { static_cast<ThreadRuntime *>(self)->look_at_inbox(); };
+  timers_.attach(&loop_, UvTimers::Loop::Ours, &seat_, woken, this);
 }
 
 // A thread that runs has the runtime for ever: where the other one cannot be had, what there is waits for the next try.
@@ -81,14 +80,84 @@ void ThreadRuntime::post(Notice *notice) {
 }
 
 ByteStream *ThreadRuntime::make_stream(ByteStream::Listener &listener) {
-  return new UvStream(&loop_, UvStream::Thread::Ours, listener);
+  return new UvStream(streams_, listener);
+}
+
+void ThreadRuntime::look_at_inbox() {
+  seat_.heard();
+  inbox_.run_all();
+  timers_.run_due();
+}
+
+// Whoever runs the loop sleeps outside of uv_run, which would go to sleep also where a timer or a write of the same turn
+// has ended what a guest waits for, and which holds on to the loop meanwhile.
+void ThreadRuntime::run_turn() {
+  streams_.is_new = false;
+  uv_run(&loop_, UV_RUN_NOWAIT);
+}
+
+// Something is to be done before the descriptors can tell that there is something to be done.
+bool ThreadRuntime::has_more() const {
+  return streams_.unsent > 0 || streams_.is_new || uv_backend_timeout(&loop_) == 0;
+}
+
+void ThreadRuntime::watch(int timeout_ms) {
+  pollfd descriptors{uv_backend_fd(&loop_), POLLIN, 0};
+  poll(&descriptors, 1, timeout_ms);
 }
 
 void ThreadRuntime::run_loop() {
   const NoBlockingScope scope;
+  for (;;) {
+    timers_.runs_here();
+    look_at_inbox();
+    for (run_turn(); has_more(); run_turn()) Attendance::wake(attendance_.take_last());
+    const int timeout_ms = uv_backend_timeout(&loop_);
+    // Where somebody has armed an earlier one just now, a guest may be the one who hears of it.
+    watched_until_ = timers_.sleeping_until();
+    if (watched_until_ == UvTimers::kUnderWay) watched_until_ = kNever;
+    timers_.runs_nowhere();
+    const void *last = attendance_.take_last();
+    seat_.let_go();
+    Attendance::wake(last);
+    watch(timeout_ms);
+    seat_.take();
+  }
+}
+
+void ThreadRuntime::attend(LoopTask &task, Parking &parking) {
+  if (!parking.join(attendance_) || !seat_.enter()) return push(task);
+  const GuestScope scope;
   timers_.runs_here();
-  timers_.run_due();
-  uv_run(&loop_, UV_RUN_DEFAULT);
+  or_end_without_memory([&] { run_as_guest(task, parking); });
+  // The loop's thread may sleep for longer than what has been armed since allows.
+  const bool is_sooner = timers_.sleeping_until() < watched_until_;
+  timers_.runs_nowhere();
+  const void *last = attendance_.take_last();
+  seat_.leave(has_others_.exchange(false) || !attendance_.is_empty());
+  Attendance::wake(last);
+  if (is_sooner) timers_.wake();
+}
+
+void ThreadRuntime::run_as_guest(LoopTask &task, const Parking &parking) {
+  inbox_.push(task);
+  look_at_inbox();
+  const bool looks = habit_.pays();
+  const Nanos look_until = looks ? timers_.clock().now() + kLookMost : 0;
+  bool is_soon = true;
+  while (!parking.is_called()) {
+    run_turn();
+    Attendance::wake(attendance_.take_last());
+    if (parking.is_called() || has_more()) continue;
+    is_soon = looks && is_soon && timers_.clock().now() < look_until;
+    if (is_soon) {
+      sched_yield();
+    } else {
+      watch(uv_backend_timeout(&loop_));
+    }
+  }
+  if (looks) habit_.ended(is_soon);
+  while (has_more()) run_turn();
 }
 
 void ThreadRuntime::run_callbacks() {

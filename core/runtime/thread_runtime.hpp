@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The library's own runtime: a loop thread for timers and a callback thread for user code, so that a slow
 // callback never delays a renewal. One per process, started by the first who needs it, never stopped: both
-// threads sleep when there is nothing to do. After fork() the child has none until somebody needs one again.
+// threads sleep when there is nothing to do. A thread that calls and waits, call after call, runs the loop itself
+// meanwhile (loop_seat.hpp): an answer then wakes one thread instead of two, and a request none. After fork() the child
+// has none of this until somebody needs it again.
 #pragma once
 
 #include <atomic>
 
+#include "base/spin_habit.hpp"
+#include "runtime/loop_seat.hpp"
 #include "runtime/notice_queue.hpp"
+#include "runtime/uv_stream.hpp"
 #include "runtime/uv_timers.hpp"
 
 namespace liblock {
@@ -24,19 +29,39 @@ class ThreadRuntime final : public Runtime {
   bool cancel(Timer &timer) override { return timers_.cancel(timer); }
   void post(Notice *notice) override;
   void run_on_loop(LoopTask &task) override {
-    if (inbox_.push(task) == Inbox::Pushed::First) timers_.wake();
+    if (!has_others_.load(std::memory_order_relaxed)) has_others_.store(true, std::memory_order_relaxed);
+    push(task);
   }
+  void attend(LoopTask &task, Parking &parking) override;
   ByteStream *make_stream(ByteStream::Listener &listener) override;
 
  private:
+  // An answer mostly comes sooner than it takes to put a CPU to sleep and to wake it again: so long a guest looks for it.
+  static constexpr Nanos kLookMost = 100'000;
+
   ThreadRuntime();
   // What of it does not run yet. As instance() in what it throws, and may be called again then.
   void start();
   void run_loop();
+  void run_turn();
+  bool has_more() const;
+  void watch(int timeout_ms);
+  void run_as_guest(LoopTask &task, const Parking &parking);
   void run_callbacks();
+  void push(LoopTask &task) {
+    if (inbox_.push(task) == Inbox::Pushed::First) timers_.wake();
+  }
+  void look_at_inbox();
 
   bool has_loop_ = false;  // guarded by what guards start()
-  uv_loop_t loop_;         // loop thread only
+  LoopSeat seat_;
+  Attendance attendance_;                // of threads whose call was begun by attend() and has not ended
+  std::atomic<bool> has_others_{false};  // somebody asked for something since, who waits elsewhere
+  // Of who runs the loop:
+  uv_loop_t loop_;
+  UvStream::Loop streams_{&loop_, UvStream::Loop::Thread::Ours};
+  Nanos watched_until_ = 0;  // when the loop's thread looks again, whatever happens
+  SpinHabit habit_;          // of guests, who look before they sleep
   UvTimers timers_;
   Inbox inbox_;
   NoticeQueue notices_;

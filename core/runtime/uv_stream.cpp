@@ -41,8 +41,8 @@ std::string refusal(int status) {
 
 }  // namespace
 
-UvStream::UvStream(uv_loop_t *loop, Thread whose, Listener &listener)
-    : loop_(loop), whose_(whose), listener_(&listener), input_(kReadSize) {
+UvStream::UvStream(Loop &loop, Listener &listener)
+    : shared_(loop), loop_(loop.uv), listener_(&listener), input_(kReadSize) {
   uv_prepare_init(loop_, &before_sleep_);
   before_sleep_.data = this;
   connecting_.data = writing_.data = this;
@@ -84,6 +84,7 @@ void UvStream::look_up(const StreamTarget &target) {
 
 void UvStream::connect_next() {
   LIBLOCK_ASSERT(!has_socket_);
+  shared_.is_new = true;
   const bool unix_socket = !path_.empty();
   int status;
   if (unix_socket) {
@@ -126,6 +127,7 @@ void UvStream::connected(int status) {
   };
   status = uv_read_start(socket(), room, came);
   if (status != 0) return end("it cannot be read from", status);
+  shared_.is_new = true;
   is_open_ = true;
   listener_->on_open();
 }
@@ -139,11 +141,19 @@ void UvStream::came(ssize_t count, const char *bytes) {
 }
 
 void UvStream::request_fill() {
-  if (closing_ || !is_open_ || uv_is_active(reinterpret_cast<uv_handle_t *>(&before_sleep_)) != 0) return;
+  if (closing_ || !is_open_ || is_unsent_) return;
+  set_unsent(true);
   uv_prepare_start(&before_sleep_, [](uv_prepare_t *handle) {
     uv_prepare_stop(handle);
+    self_of(handle)->set_unsent(false);
     or_end_without_memory([handle] { self_of(handle)->flush(); });
   });
+}
+
+void UvStream::set_unsent(bool is_unsent) {
+  if (is_unsent == is_unsent_) return;
+  is_unsent_ = is_unsent;
+  shared_.unsent += is_unsent ? 1 : -1;
 }
 
 void UvStream::flush() {
@@ -158,23 +168,22 @@ void UvStream::flush() {
   wire_.clear();
 }
 
-// On a caller's thread as libuv does it, but without SIGPIPE: two system calls less than holding that back.
+// As libuv does it, but without SIGPIPE: two system calls less than holding that back.
 int UvStream::try_write() {
-  const uv_buf_t buffer = uv_buf_init(wire_.data(), static_cast<unsigned>(wire_.size()));
-  if (whose_ == Thread::Ours) return uv_try_write(socket(), &buffer, 1);
   ssize_t written;
   do {
-    written = send(descriptor(), buffer.base, buffer.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    written = send(descriptor(), wire_.data(), wire_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (written < 0 && errno == EINTR);
   return written < 0 ? uv_translate_sys_error(errno) : static_cast<int>(written);
 }
 
 void UvStream::hold_signal() {
-  if (whose_ == Thread::Callers) PipeSignal::hold();
+  if (shared_.whose == Thread::Callers) PipeSignal::hold();
 }
 
 void UvStream::let_signal_go(int status) {
-  if (whose_ == Thread::Callers) PipeSignal::let_go(status == UV_EPIPE);
+  if (shared_.whose == Thread::Callers) PipeSignal::let_go(status == UV_EPIPE);
+  if (shared_.whose == Thread::Ours && status == UV_EPIPE) PipeSignal::is_broken();
 }
 
 // libuv writes it within a later turn of the loop: until its end SIGPIPE is held.
@@ -192,6 +201,7 @@ void UvStream::write_rest(size_t from) {
     });
   };
   hold_signal();
+  shared_.is_new = true;
   const int status = uv_write(&writing_, socket(), &buffer, 1, done);
   if (status != 0) {
     let_signal_go(status);
@@ -227,6 +237,7 @@ void UvStream::close() {
   closing_ = true;
   is_open_ = false;
   listener_ = nullptr;
+  set_unsent(false);
   close_socket();
   uv_close(reinterpret_cast<uv_handle_t *>(&before_sleep_),
            [](uv_handle_t *handle) { self_of(handle)->closed_one(); });

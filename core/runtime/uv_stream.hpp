@@ -14,9 +14,16 @@ namespace liblock {
 
 class UvStream final : public ByteStream {
  public:
-  // Whose thread the loop runs on: a caller's is kept from SIGPIPE.
-  enum class Thread : uint8_t { Ours, Callers };
-  UvStream(uv_loop_t *loop, Thread whose, Listener &listener);
+  // What the streams of one loop share.
+  struct Loop {
+    uv_loop_t *uv;
+    // Whose thread it runs on: a caller's is kept from SIGPIPE.
+    enum class Thread : uint8_t { Ours, Callers } whose;
+    // Of who runs the loop.
+    uint32_t unsent = 0;   // streams that are to be asked what they want to send
+    bool is_new = false;  // there is a socket of which the kernel is told by the loop's next turn alone
+  };
+  UvStream(Loop &loop, Listener &listener);
   void open(const StreamTarget &target) override;
   void request_fill() override;
   void close() override;
@@ -28,6 +35,7 @@ class UvStream final : public ByteStream {
   void connect_next();
   void connected(int status);
   void came(ssize_t count, const char *bytes);
+  void set_unsent(bool is_unsent);
   void flush();
   int try_write();
   void write_rest(size_t from);
@@ -40,8 +48,9 @@ class UvStream final : public ByteStream {
 
   static constexpr size_t kReadSize = 64 * 1024;
 
+  using Thread = Loop::Thread;
+  Loop &shared_;
   uv_loop_t *const loop_;
-  const Thread whose_;
   Listener *listener_;  // nullptr once closed or ended
   union {
     uv_tcp_t tcp;
@@ -60,6 +69,7 @@ class UvStream final : public ByteStream {
   bool socket_closing_ = false;
   bool is_open_ = false;
   bool is_writing_ = false;
+  bool is_unsent_ = false;
   bool closing_ = false;
   int handles_open_ = 1;  // before_sleep_, and the socket
 };

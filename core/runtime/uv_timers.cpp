@@ -10,7 +10,7 @@
 
 namespace liblock {
 
-void UvTimers::attach(uv_loop_t *loop, Loop whose, void (*on_wake)(void *), void *data) {
+void UvTimers::attach(uv_loop_t *loop, Loop whose, LoopSeat *seat, void (*on_wake)(void *), void *data) {
   const auto woken = [](uv_async_t *async) {
     const auto *self = static_cast<UvTimers *>(async->data);
     or_end_without_memory([self] { self->on_wake_(self->data_); });
@@ -24,6 +24,7 @@ void UvTimers::attach(uv_loop_t *loop, Loop whose, void (*on_wake)(void *), void
   on_wake_ = on_wake;
   data_ = data;
   whose_ = whose;
+  seat_ = seat;
   const std::lock_guard lock(mutex_);
   attached_ = true;
 }
@@ -32,6 +33,16 @@ void UvTimers::runs_here() {
   const std::lock_guard lock(mutex_);
   thread_ = pthread_self();
   has_thread_ = true;
+}
+
+void UvTimers::runs_nowhere() {
+  const std::lock_guard lock(mutex_);
+  has_thread_ = false;
+}
+
+Nanos UvTimers::sleeping_until() {
+  const std::lock_guard lock(mutex_);
+  return sleeping_until_;
 }
 
 void UvTimers::detach(uv_close_cb on_closed) {
@@ -49,7 +60,7 @@ bool UvTimers::arm(Timer &timer, Nanos at) {
   const std::lock_guard lock(mutex_);
   const bool fresh = heap_.arm(timer, at);
   if (attached_ && at < sleeping_until_) {
-    sleeping_until_ = 0;
+    sleeping_until_ = kUnderWay;
     ring();
   }
   return fresh;
@@ -68,7 +79,7 @@ void UvTimers::wake() {
 // Under mutex_.
 void UvTimers::ring() {
   if (!has_thread_ || pthread_equal(thread_, pthread_self()) == 0) {
-    uv_async_send(&async_);
+    if (seat_ == nullptr || !seat_->ring()) uv_async_send(&async_);
     return;
   }
   wants_turn_ = true;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Our timer heap on a libuv loop: any thread arms and cancels under a mutex, the loop thread fires. One
-// uv_timer stands for the earliest deadline; one uv_async tells the loop that it moved (sends coalesce). The loop's own
-// thread needs no system call for that: it starts a uv_idle, which runs in the next turn.
-// Owner of the uv handles: the loop thread. Guarded by mutex_: the heap and the deadline that the loop sleeps
+// uv_timer stands for the earliest deadline; one uv_async tells the loop that it moved (sends coalesce). The thread that
+// runs the loop needs no system call for that: it starts a uv_idle, which runs in the next turn. Where nobody runs the
+// loop, its seat calls somebody.
+// Owner of the uv handles: who runs the loop. Guarded by mutex_: the heap and the deadline that the loop sleeps
 // for.
 #pragma once
 
@@ -11,6 +12,7 @@
 
 #include <mutex>
 
+#include "runtime/loop_seat.hpp"
 #include "runtime/timer_heap.hpp"
 
 namespace liblock {
@@ -22,13 +24,19 @@ class UvTimers {
   enum class Loop : uint8_t { Ours, Callers };
   static constexpr int kHandles = 3;
 
-  // Before the loop runs. Throws std::system_error when libuv cannot make its handles.
-  void attach(uv_loop_t *loop, Loop whose, void (*on_wake)(void *data), void *data);
-  // The calling thread is the loop's from now on.
+  // Before the loop runs. seat: of a loop that several threads run in turn, or nullptr. Throws std::system_error when
+  // libuv cannot make its handles.
+  void attach(uv_loop_t *loop, Loop whose, LoopSeat *seat, void (*on_wake)(void *data), void *data);
+  // The calling thread runs the loop from now on, or does so no more.
   void runs_here();
+  void runs_nowhere();
   // On the loop's thread; closed() is told of each of kHandles handles, whose data is that of attach(). No arming
   // afterwards.
   void detach(uv_close_cb on_closed);
+
+  // On the loop's thread: when it has to be awake again. kUnderWay: it was woken, or is about to be.
+  static constexpr Nanos kUnderWay = 0;
+  Nanos sleeping_until();
 
   const Clock &clock() const { return clock_; }
   bool arm(Timer &timer, Nanos at);
@@ -48,14 +56,14 @@ class UvTimers {
   void (*on_wake_)(void *) = nullptr;
   void *data_ = nullptr;
   Loop whose_ = Loop::Ours;
+  LoopSeat *seat_ = nullptr;
   uv_async_t async_;         // loop thread only, but for uv_async_send
   uv_timer_t timer_;         // loop thread only
   uv_idle_t next_turn_;      // loop thread only
   bool wants_turn_ = false;  // loop thread only: on_wake is to run in the next turn
   std::mutex mutex_;
   TimerHeap heap_;  // guarded by mutex_
-  Nanos sleeping_until_ =
-      0;                   // guarded by mutex_; what the uv_timer is set for; 0: on_wake is under way anyway
+  Nanos sleeping_until_ = kUnderWay;  // guarded by mutex_; what the uv_timer is set for
   bool attached_ = false;  // guarded by mutex_
   bool has_thread_ = false;  // guarded by mutex_
   pthread_t thread_{};       // guarded by mutex_; of the loop

@@ -4,7 +4,7 @@
 
 #include "../support/manual.hpp"
 #include "../support/unit.hpp"
-#include "local/spin_habit.hpp"
+#include "base/spin_habit.hpp"
 #include "local/wait_graph.hpp"
 
 using namespace liblock;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Whether it pays that the next in line looks for its key before it sleeps, learnt from what came of the last times:
-// where locks are held for longer than anybody looks, each look takes a CPU from those who hold them. One habit per
-// table; any thread at any time, relaxed, since what two of them forget of each other costs one look.
+// Whether it pays that somebody looks for a thing before he sleeps, learnt from what came of the last times: where it
+// comes later than anybody looks, each look takes a CPU from those who make it come. The local table has one for the
+// next in line, the loop two (runtime/loop_seat.hpp, thread_runtime.hpp). Any thread at any time, relaxed, since what
+// two of them forget of each other costs one look.
 #pragma once
 
 #include <atomic>

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// Who runs the library's loop: its own thread, or one that waits for what it has asked for. With real threads, and
+// without a sleep: what has not happened yet is waited for.
+#include <signal.h>
+
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "../support/unit.hpp"
+#include "base/random.hpp"
+#include "runtime/guest_scope.hpp"
+#include "runtime/once.hpp"
+#include "runtime/thread_runtime.hpp"
+
+using namespace liblock;
+
+namespace {
+
+// Ends its wait where the loop runs it, and keeps who that was.
+struct Call final : LoopTask {
+  void run() override {
+    ran_on = std::this_thread::get_id();
+    if (act) act();
+    if (ends) parking.unpark();
+  }
+  void wait() {
+    ThreadRuntime::instance().attend(*this, parking);
+    while (!parking.park()) ++nudges;
+  }
+  std::function<void()> act;
+  Parking parking;
+  std::thread::id ran_on;
+  bool ends = true;
+  int nudges = 0;
+};
+
+struct Alarm final : Timer {
+  void fire(Nanos) override {
+    fired_on = std::this_thread::get_id();
+    if (act) act();
+    done.unpark();
+  }
+  std::function<void()> act;
+  Parking done;
+  std::thread::id fired_on;
+};
+
+// The loop's own thread may be in the middle of a turn, and then that thread runs the call: asked again, it ends.
+void call_as_guest(const std::function<void(Call &)> &prepare = {}) {
+  for (;;) {
+    Call call;
+    if (prepare) prepare(call);
+    call.wait();
+    if (call.ran_on == std::this_thread::get_id()) return;
+  }
+}
+
+ThreadRuntime &runtime() { return ThreadRuntime::instance(); }
+
+}  // namespace
+
+UNIT_TEST(a_thread_that_waits_alone_runs_the_loop_itself) { call_as_guest(); }
+
+UNIT_TEST(what_a_guest_runs_may_not_block_and_what_comes_after_it_may) {
+  bool may_wait = true;
+  call_as_guest([&may_wait](Call &call) { call.act = [&may_wait] { may_wait = !NoBlockingScope::active(); }; });
+  EXPECT(!may_wait);
+  EXPECT(!NoBlockingScope::active());
+}
+
+UNIT_TEST(a_guest_is_not_cancelled_and_hears_no_broken_pipe_until_it_leaves) {
+  int state_inside = -1, state_after = -1;
+  bool is_held = false;
+  call_as_guest([&](Call &call) {
+    call.act = [&] {
+      pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_inside);
+      sigset_t mask;
+      pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+      is_held = sigismember(&mask, SIGPIPE) == 1;
+      raise(SIGPIPE);
+      PipeSignal::is_broken();
+    };
+  });
+  EXPECT(state_inside == PTHREAD_CANCEL_DISABLE);
+  EXPECT(is_held);
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state_after);
+  EXPECT(state_after == PTHREAD_CANCEL_ENABLE);
+  sigset_t mask;
+  pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+  EXPECT(sigismember(&mask, SIGPIPE) == 0);
+}
+
+// The loop's thread sleeps until the earliest timer that it knows of, and nobody calls it.
+UNIT_TEST(a_timer_that_a_guest_arms_fires_though_no_thread_comes_again) {
+  for (int round = 0; round < 20; ++round) {
+    Alarm alarm;
+    const std::thread::id here = std::this_thread::get_id();
+    call_as_guest([&](Call &call) {
+      call.act = [&] {
+        if (call.ran_on == here) runtime().arm(alarm, runtime().now() + 3 * kMillisecond);
+      };
+    });
+    while (!alarm.done.park()) {}
+    EXPECT(alarm.fired_on != std::this_thread::get_id());
+  }
+}
+
+UNIT_TEST(a_guest_that_waits_for_long_is_served_by_what_others_ask_for) {
+  for (int round = 0; round < 200; ++round) {
+    Call waits;
+    waits.ends = false;
+    Parking begun;
+    waits.act = [&begun] { begun.unpark(); };
+    std::thread waiter([&waits] { waits.wait(); });
+    while (!begun.park()) {}
+    run_once(runtime(), [&waits] { waits.parking.unpark(); });
+    waiter.join();
+  }
+}
+
+UNIT_TEST(a_guest_that_is_nudged_leaves_the_loop_and_waits_on) {
+  for (int round = 0; round < 200; ++round) {
+    Call waits;
+    waits.ends = false;
+    Parking begun;
+    waits.act = [&begun] { begun.unpark(); };
+    std::thread waiter([&waits] { waits.wait(); });
+    while (!begun.park()) {}
+    run_once(runtime(), [&waits] { waits.parking.nudge(); });
+    Call beside;
+    beside.wait();
+    Alarm end;
+    end.act = [&waits] { waits.parking.unpark(); };
+    runtime().arm(end, runtime().now() + kMillisecond / 2);
+    waiter.join();
+    EXPECT(waits.nudges <= 1);
+    while (!end.done.park()) {}
+  }
+}
+
+// A guest leaves while somebody waits whose timer the loop's thread did not know of.
+UNIT_TEST(who_waits_beside_a_guest_is_not_forgotten_when_that_one_leaves) {
+  for (int round = 0; round < 300; ++round) {
+    Alarm late;
+    Call waits;
+    waits.ends = false;
+    Parking begun;
+    waits.act = [&] {
+      begun.unpark();
+      runtime().arm(late, runtime().now() + kMillisecond / 4);
+    };
+    late.act = [&waits] { waits.parking.unpark(); };
+    std::thread waiter([&waits] { waits.wait(); });
+    while (!begun.park()) {}
+    Call beside;
+    beside.wait();
+    waiter.join();
+    while (!late.done.park()) {}
+  }
+}
+
+// One thing at a time is run on the loop, whoever runs it; nothing that was asked for is lost, and nobody sleeps on.
+UNIT_TEST(many_threads_that_come_and_go_run_one_thing_at_a_time_and_lose_nothing) {
+  const uint64_t rounds = unit::scaled(2'000, 10'000, 50'000) / unit::slowness();
+  std::atomic<uint64_t> run{0}, told{0};
+  uint64_t inside = 0, overlaps = 0;  // of who runs the loop
+  const auto step = [&] {
+    if (++inside != 1) ++overlaps;
+    run.fetch_add(1, std::memory_order_relaxed);
+    --inside;
+  };
+  std::vector<std::thread> threads;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    threads.emplace_back([&, seed] {
+      Random random(seed);
+      for (uint64_t round = 0; round < rounds; ++round) {
+        Alarm alarm;
+        Call call;
+        switch (random.next() % 4) {
+          case 0:  // ends at once
+            call.act = step;
+            break;
+          case 1:  // by a timer
+            call.ends = false;
+            call.act = [&] {
+              step();
+              runtime().arm(alarm, runtime().now() + random.up_to(50'000));
+            };
+            alarm.act = [&] { call.parking.unpark(); };
+            break;
+          case 2:  // by what this thread asked for before
+            call.act = step;
+            run_once(runtime(), [&told] { told.fetch_add(1); });
+            break;
+          default:  // by what the loop asks for itself
+            call.ends = false;
+            call.act = [&] {
+              step();
+              run_once(runtime(), [&call] { call.parking.unpark(); });
+            };
+        }
+        const bool has_alarm = !call.ends && alarm.act != nullptr;
+        call.wait();
+        if (has_alarm) {
+          while (!alarm.done.park()) {}
+        }
+        if (random.next() % 64 == 0) std::this_thread::yield();
+      }
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  EXPECT(run.load() == 4 * rounds);
+  EXPECT(overlaps == 0);
+  Call last;  // behind all that was asked for
+  last.wait();
+}
+
+UNIT_MAIN("seat", cmocka_unit_test(a_thread_that_waits_alone_runs_the_loop_itself),
+          cmocka_unit_test(what_a_guest_runs_may_not_block_and_what_comes_after_it_may),
+          cmocka_unit_test(a_guest_is_not_cancelled_and_hears_no_broken_pipe_until_it_leaves),
+          cmocka_unit_test(a_timer_that_a_guest_arms_fires_though_no_thread_comes_again),
+          cmocka_unit_test(a_guest_that_waits_for_long_is_served_by_what_others_ask_for),
+          cmocka_unit_test(a_guest_that_is_nudged_leaves_the_loop_and_waits_on),
+          cmocka_unit_test(who_waits_beside_a_guest_is_not_forgotten_when_that_one_leaves),
+          cmocka_unit_test(many_threads_that_come_and_go_run_one_thing_at_a_time_and_lose_nothing))
