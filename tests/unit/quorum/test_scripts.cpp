@@ -83,6 +83,15 @@ UNIT_TEST(a_release_calls_nobody_where_all_who_wait_are_dead) {
   EXPECT(s.messages.empty() && s.is_free(name_of("k", "c")) && s.waiting() == 0);
 }
 
+UNIT_TEST(a_register_outlives_twice_the_longest_lease_and_an_hour) {
+  for (const char *max_ttl_ms : {"1000000", "3000000"}) {
+    Stage s;
+    EXPECT(s.run(scripts::mark, {"node"}, with(s.marking("replace"), {{4, max_ttl_ms}})).items[0].is("OK"));
+    EXPECT(s.acquire('1').items[0].is("OK"));
+    EXPECT(s.ask({"PTTL", name_of("k", "f")}).is(max_ttl_ms[0] == '1' ? 3'600'000 : 6'300'000));
+  }
+}
+
 UNIT_TEST(a_node_without_memory_says_so_and_stays_as_it_is) {
   Stage s;
   s.acquire('1');
@@ -238,6 +247,7 @@ UNIT_MAIN(
     cmocka_unit_test(a_vote_of_which_a_part_is_refused_leaves_nothing_behind_of_any_key),
     cmocka_unit_test(more_dead_waiters_than_two_looks_clear_away_stand_in_nobodys_way),
     cmocka_unit_test(a_release_calls_nobody_where_all_who_wait_are_dead),
+    cmocka_unit_test(a_register_outlives_twice_the_longest_lease_and_an_hour),
     cmocka_unit_test(a_node_without_memory_says_so_and_stays_as_it_is),
     cmocka_unit_test(a_renewal_that_may_not_write_the_lock_anew_says_so),
     cmocka_unit_test(metadata_live_as_long_as_their_lock),

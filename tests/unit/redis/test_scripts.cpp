@@ -118,8 +118,10 @@ UNIT_TEST(a_key_of_another_type_is_an_error_and_stays) {
 UNIT_TEST(a_grant_of_which_a_part_is_refused_leaves_nothing_behind) {
   Stage s;
   const Asking with_metadata = {.metadata = "4:name5:value"};
-  s.forbid("SET", kLock);
-  for (const char *mode : {"queue", "any"}) EXPECT(s.acquire('1', mode).is_error() && s.is_free(kLock));
+  for (const char *name : {kFence, kLock}) {
+    s.forbid("SET", name);
+    for (const char *mode : {"queue", "any"}) EXPECT(s.acquire('1', mode).is_error() && s.is_free(kLock));
+  }
   s.forbid("HSET", kMetadata);
   EXPECT(s.acquire('1', "queue", with_metadata).is_error() && s.is_free(kLock));
   s.server.on_permission = nullptr;
