@@ -6,9 +6,11 @@
 -- must have a lock that is on some of them; 0 = as many as the quorum takes. standing: how many stand in line for it
 -- within the instance. A string that is not built so was set by another kind of client.
 local function record_of(r)
+  local granted = r.since == now and since or digits(r.since)
+  local version = r.version == 0 and '0' or digits(r.version)
   return 'll1|' .. r.id .. '|' .. r.sequence .. '|' .. digits(r.token) .. '|' .. r.owner .. '|' .. r.instance ..
-    '|@' .. (r.since == now and since or digits(r.since)) .. ',' .. r.lease_ms .. ',' .. r.state .. ',' .. (r.version == 0 and '0' or digits(r.version)) .. ',' .. r.ticket ..
-    ',' .. r.votes .. (r.standing and ',' .. r.standing or '') .. '|' .. r.value
+    '|@' .. granted .. ',' .. r.lease_ms .. ',' .. r.state .. ',' .. version .. ',' .. r.ticket .. ',' .. r.votes ..
+    (r.standing and ',' .. r.standing or '') .. '|' .. r.value
 end
 
 local function parse_record(text)

@@ -12,10 +12,10 @@
 --   the end of KEYS |
 --   8 metadata; left out by who has none and asks for a lease of one key, not as any, standing in no queue, with any
 --   token
--- Returns: now, which is the token as well, and nobody waits | OK, now, token, 1 = others wait in the queue of the last
---   key | BUSY, now, index of the key, PTTL of its holder, waiting since, place, 1 = held by a foreign client, length of
---   the queue, ticket, how many dead ones left the queue (, record of the holder, owner of the first in the queue) |
---   LATE, now | an error
+-- Returns: now, which is the token as well, and nobody waits | OK, now, token, 1 = others wait in the queue of the
+--   last key | BUSY, now, index of the key, PTTL of its holder, waiting since, place, 1 = held by a foreign client,
+--   length of the queue, ticket, how many dead ones left the queue (, record of the holder, owner of the first in
+--   the queue) | LATE, now | an error
 -- Uses: now, text, names, words, fence, grant, hand_on
 if now > ARGV[3] + 0 then return {'LATE', now} end
 -- One key that is free, that nobody waits for, and of which no metadata are left: that is what most ask for. Each
