@@ -40,7 +40,7 @@ class Cleaner::Entry final : public ServerCall, public Timer {
   }
   void sending(Nanos now) override { sent_at_ = now; }
   bool fits(const Reply &reply) const override {
-    return fits_release(reply, keys.size()) && ServerClock::is_time(reply.at(0).integer);
+    return fits_release(reply, keys.size()) && ServerClock::is_time(time_of_release(reply));
   }
   ReplyLimits limits() const override { return limits_of_release(keys.size()); }
   void answered(const Reply &reply) override {
@@ -50,8 +50,8 @@ class Cleaner::Entry final : public ServerCall, public Timer {
       return node.link.look_at_error(error);
     }
     is_under_way_ = false;
-    const int64_t now_us = reply.at(0).integer;
-    if (not_after_us > 0 && reply.at(1).integer == 1) ++counts().orphans;
+    const int64_t now_us = time_of_release(reply);
+    if (not_after_us > 0 && is_freed(reply, 0)) ++counts().orphans;
     node.observe(now_us, sent_at_, cleaner_.instance_.clock.now());
     if (LIBLOCK_MUTANT(cleaned_once) || now_us > not_after_us || sent_on_ == generation)
       return cleaner_.over(this);

@@ -90,7 +90,7 @@ class Instance::ReleaseRound final : public FanOut {
   bool fits(const Reply &reply) const override { return fits_release(reply, keys_); }
   ReplyLimits limits() const override { return limits_of_release(keys_); }
   void answered(Call &call, const Reply &reply) override {
-    const int64_t now_us = reply.at(0).integer;
+    const int64_t now_us = time_of_release(reply);
     // Who may have forgotten it says nothing by that.
     const bool forgot = call.node.is_silent(instance_.clock.now());
     size_t from = 0;
@@ -100,7 +100,7 @@ class Instance::ReleaseRound final : public FanOut {
         const Reply *const wrong = wrong_in_release(reply, from, item.keys.size());
         bool is_freed = wrong == nullptr;
         for (size_t i = 0; i < item.keys.size(); ++i)
-          is_freed = is_freed && reply.at(1 + from + i).integer == 1;
+          is_freed = is_freed && liblock::is_freed(reply, from + i);
         from += item.keys.size();
         if (is_freed) item.freed |= call.node.bit();
         if (wrong != nullptr) {

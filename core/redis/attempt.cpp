@@ -9,8 +9,13 @@
 #include "engine/trace.hpp"
 #include "redis/instance.hpp"
 #include "redis/key_names.hpp"
+#include "redis/packed_word.hpp"
 
 namespace liblock {
+
+namespace {
+constexpr Bytes kAny = "any";
+}  // namespace
 
 Attempt::Attempt(Instance &instance, AcquireRequest &request)
     : instance_(instance),
@@ -39,6 +44,7 @@ bool Attempt::may_be_passed() const {
 }
 
 bool Attempt::fits(const Reply &reply) const {
+  if (reply.is(Reply::Kind::Integer)) return reply.integer > 0 && is_plain_;
   const Bytes what = reply.at(0).text;
   if (what == "LATE") return reply.has_integers(1, 1);
   if (what == "BUSY")
@@ -95,52 +101,60 @@ void Attempt::sending(Nanos now) {
 Bytes Attempt::mode() const {
   if (request_ == nullptr) return "try";
   if (request_->params_.tries_once()) return request_->barges() ? "barge" : "try";
-  if (request_->barges()) return "any";
+  if (request_->barges()) return kAny;
   return "queue";
 }
 
+// What the server needs for a key that is free stands in words of its own; what else there may be to know travels as
+// one, and is left whole mostly: each word costs both sides as much as a command inside the script.
 void Attempt::encode_arguments() {
   begin(scripts::acquire);
   for (const Bytes lock_key : lock_keys_) add_names(*this, lock_key);
   const size_t fences = encode_raised();
-  uint64_t token_least = 0;
-  for (const auto &lease : raised_) token_least = std::max(token_least, lease->token + 1);
+  const AcquireRequest *const r = request_;
   argument(id_);
-  argument(request_ != nullptr ? request_->owner_->field : instance_.id);
-  argument(instance_.id);
-  argument(terms_.first == kNever ? int64_t{0} : terms_.first / kMillisecond);
+  argument(r != nullptr ? Bytes(r->owner_->field) : Bytes(instance_.id), "|", instance_.id);
   argument(not_after_us_);
-  argument(static_cast<int64_t>(token_least));
-  const bool goes_on = request_ != nullptr && request_->place == FrontWaiter::Place::Sent;
+  argument(terms_.first == kNever ? int64_t{0} : terms_.first / kMillisecond);
+  const bool goes_on = r != nullptr && r->place == FrontWaiter::Place::Sent;
   argument(goes_on ? static_cast<int64_t>(Front::kTokenBlock) : int64_t{1});
-  argument(mode());
-  argument(instance_.options.alive / kMillisecond);
-  argument(request_ != nullptr && instance_.waiting.others_barge(*request_) ? Bytes("1") : Bytes("0"));
-  argument(request_ != nullptr ? Bytes(request_->value_) : Bytes());
-  argument(static_cast<int64_t>(fences));
-  encode_place();
+  argument(r != nullptr ? Bytes(r->value_) : Bytes());
+  const size_t stands_at = place_among_keys();
+  encode_rest(stands_at, fences);
+  const bool has_metadata = r != nullptr && !r->metadata_.empty();
+  is_plain_ = lock_keys_.size() == 1 && fences == 0 && stands_at == 0 && terms_.first != kNever && !has_metadata &&
+              mode() != kAny;
+  if (!is_plain_) argument(has_metadata ? Bytes(r->metadata_) : Bytes());
 }
 
-// What the queue is told of it.
-void Attempt::encode_place() {
-  const AcquireRequest *r = request_;
-  int64_t stands_at = 0;
-  if (r != nullptr && r->has_place_) {
-    const size_t at = lock_keys_.find(r->keys_[r->queued_at_]);
-    if (at != lock_keys_.size()) stands_at = static_cast<int64_t>(at) + 1;
-  }
-  argument(r != nullptr ? Bytes(r->metadata_) : Bytes());
-  argument(terms_.in_queue / kMillisecond);
-  argument(int64_t{r != nullptr ? r->params_.order : 0});
-  argument(r != nullptr ? r->params_.sort_offset() : int64_t{0});
-  argument(int64_t{r != nullptr ? r->params_.priority : 0});
-  argument(r != nullptr ? r->ticket_us_ : int64_t{0});
-  argument(r != nullptr ? r->since_us_ : int64_t{0});
-  argument(int64_t{r != nullptr ? r->number_ : 0});
-  argument(r != nullptr && r->goes_to_end_ ? Bytes("1") : Bytes("0"));
-  argument(stands_at);
-  argument(instance_.link.is_listening() ? Bytes("1") : Bytes("0"));
-  argument(r != nullptr && Waiting::tells_attempts(*r) ? Bytes("1") : Bytes("0"));
+// In whose queue it stands, counted from 1; 0: in none.
+size_t Attempt::place_among_keys() const {
+  if (request_ == nullptr || !request_->has_place_) return 0;
+  const size_t at = lock_keys_.find(request_->keys_[request_->queued_at_]);
+  return at == lock_keys_.size() ? 0 : at + 1;
+}
+
+void Attempt::encode_rest(size_t stands_at, size_t fences) {
+  const AcquireRequest *const r = request_;
+  uint64_t token_least = 0;
+  for (const auto &lease : raised_) token_least = std::max(token_least, lease->token + 1);
+  PackedWord rest(mode());
+  rest.add(instance_.options.alive / kMillisecond);
+  rest.add(r != nullptr && instance_.waiting.others_barge(*r));
+  rest.add(terms_.in_queue / kMillisecond);
+  rest.add(r != nullptr ? r->params_.order : 0);
+  rest.add(r != nullptr ? r->params_.sort_offset() : 0);
+  rest.add(r != nullptr ? r->params_.priority : 0);
+  rest.add(r != nullptr ? r->ticket_us_ : 0);
+  rest.add(r != nullptr ? r->since_us_ : 0);
+  rest.add(r != nullptr ? r->number_ : 0);
+  rest.add(r != nullptr && r->goes_to_end_);
+  rest.add(static_cast<int64_t>(stands_at));
+  rest.add(instance_.link.is_listening());
+  rest.add(r != nullptr && Waiting::tells_attempts(*r));
+  rest.add(static_cast<int64_t>(token_least));
+  rest.add(static_cast<int64_t>(fences));
+  argument(rest.text());
 }
 
 size_t Attempt::encode_raised() {
@@ -175,10 +189,12 @@ void Attempt::undo(int64_t not_after_us) const {
 }
 
 void Attempt::answered(const Reply &reply) {
-  instance_.link.server_clock().observe(reply.at(1).integer, instance_.clock.now());
-  if (reply.at(0).text == "OK") {
+  // Of a key that nobody waits for, one number is the time and the token.
+  const bool is_alone = reply.is(Reply::Kind::Integer);
+  instance_.link.server_clock().observe(is_alone ? reply.integer : reply.at(1).integer, instance_.clock.now());
+  if (is_alone || reply.at(0).text == "OK") {
     others_wait_ = reply.at(3).integer > 0;
-    const auto token = static_cast<uint64_t>(reply.at(2).integer);
+    const auto token = static_cast<uint64_t>(is_alone ? reply.integer : reply.at(2).integer);
     if (replicas_ != 0 && request_ != nullptr) {
       is_granted_ = true;
       return instance_.replica_turns.granted(*this, token);

@@ -51,7 +51,8 @@ class Attempt final : public ServerCall {
   ~Attempt() override;
   void undo(int64_t not_after_us) const;
   void encode_arguments();
-  void encode_place();
+  void encode_rest(size_t stands_at, size_t fences);
+  size_t place_among_keys() const;
   size_t encode_raised();
   Bytes mode() const;
 
@@ -66,6 +67,7 @@ class Attempt final : public ServerCall {
   bool had_place_ = false;  // the server knew its identity already
   int32_t replicas_ = 0;
   Nanos replicas_timeout_ = 0;
+  bool is_plain_ = false;  // one key, in no special way: what the script answers in one number
   bool was_sent_ = false;
   bool is_granted_ = false;
   bool others_wait_ = false;  // behind it, when it was granted

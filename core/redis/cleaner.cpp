@@ -29,9 +29,8 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     begin(scripts::release);
     for (const Key &key : keys_) add_names(*this, key.lock_key);
     argument(instance().options.foreign_gap_ms);
-    argument(gives_place_up ? Bytes("1") : Bytes("0"));
-    argument(Bytes());
     for (const Key &key : keys_) argument(key.id);
+    if (gives_place_up) argument(Bytes("1"));
     instance().link.send(*this);
   }
   bool fits(const Reply &reply) const override { return fits_release(reply, keys_.size()); }
@@ -44,7 +43,7 @@ class Cleaner::Entry final : public ServerCall, public Timer {
       return link.look_at_error(error);
     }
     is_under_way_ = false;
-    const int64_t now_us = reply.at(0).integer;
+    const int64_t now_us = time_of_release(reply);
     instance().link.server_clock().observe(now_us, instance().clock.now());
     if (now_us > not_after_us) return cleaner_.over(*this);
     wait((not_after_us - now_us) * 1'000 + kMillisecond);

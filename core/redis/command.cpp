@@ -81,9 +81,7 @@ void ScriptCall::key(Bytes name) {
   append(name);
 }
 
-void ScriptCall::key(Bytes head, Bytes middle, Bytes tail) {
-  LIBLOCK_ASSERT(arguments_ == 0);
-  ++keys_;
+void ScriptCall::append(Bytes head, Bytes middle, Bytes tail) {
   const size_t size = head.size() + middle.size() + tail.size();
   char *const from = encoded_.room(kHeaderMax + size + 2);
   char *to = write_header(from, '$', size);
@@ -91,6 +89,17 @@ void ScriptCall::key(Bytes head, Bytes middle, Bytes tail) {
   *to++ = '\r';
   *to++ = '\n';
   encoded_.wrote(static_cast<size_t>(to - from));
+}
+
+void ScriptCall::key(Bytes head, Bytes middle, Bytes tail) {
+  LIBLOCK_ASSERT(arguments_ == 0);
+  ++keys_;
+  append(head, middle, tail);
+}
+
+void ScriptCall::argument(Bytes head, Bytes middle, Bytes tail) {
+  ++arguments_;
+  append(head, middle, tail);
 }
 
 void ScriptCall::argument(Bytes text) {

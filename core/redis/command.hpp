@@ -97,6 +97,7 @@ class ScriptCall : public Command {
   void key(Bytes name);
   void key(Bytes head, Bytes middle, Bytes tail);  // the name in parts
   void argument(Bytes text);
+  void argument(Bytes head, Bytes middle, Bytes tail);  // one, in parts
   void argument(int64_t number);
 
   void add_scripts(Scripts &sent) override;
@@ -111,6 +112,7 @@ class ScriptCall : public Command {
 
  private:
   void append(Bytes text);
+  void append(Bytes head, Bytes middle, Bytes tail);
 
   const Script *script_ = nullptr;
   size_t keys_ = 0;

@@ -11,11 +11,20 @@
 namespace liblock {
 
 bool fits_release(const Reply &reply, size_t keys) {
+  if (reply.is(Reply::Kind::Integer)) return true;
   if (reply.elements.size() < 1 + keys || !reply.at(0).is(Reply::Kind::Integer)) return false;
   for (size_t i = 1; i <= keys; ++i) {
     if (!reply.at(i).is(Reply::Kind::Integer) && !reply.at(i).is(Reply::Kind::Text)) return false;
   }
   return true;
+}
+
+int64_t time_of_release(const Reply &reply) {
+  return reply.is(Reply::Kind::Integer) ? reply.integer : reply.at(0).integer;
+}
+
+bool is_freed(const Reply &reply, size_t key) {
+  return reply.is(Reply::Kind::Integer) || reply.at(1 + key).integer == 1;
 }
 
 ReplyLimits limits_of_release(size_t keys) {
@@ -27,7 +36,7 @@ ReplyLimits limits_of_release(size_t keys) {
 }
 
 const Reply *wrong_in_release(const Reply &reply, size_t from, size_t keys) {
-  for (size_t i = 0; i < keys; ++i) {
+  for (size_t i = 0; i < keys && reply.is(Reply::Kind::Array); ++i) {
     if (reply.at(1 + from + i).is(Reply::Kind::Text)) return &reply.at(1 + from + i);
   }
   return nullptr;
@@ -65,8 +74,6 @@ class Instance::ReleaseCall final : public ServerCall {
       for (const HeldLock::Part &part : release.parts) add_names(*this, part.lock_key());
     }
     argument(instance_.options.foreign_gap_ms);
-    argument(Bytes("0"));
-    argument(Bytes());
     for (const Release &release : releases_) {
       for (const HeldLock::Part &part : release.parts) argument(part.lease->id);
     }
@@ -74,7 +81,7 @@ class Instance::ReleaseCall final : public ServerCall {
   bool fits(const Reply &reply) const override { return fits_release(reply, keys_); }
   ReplyLimits limits() const override { return limits_of_release(keys_); }
   void answered(const Reply &reply) override {
-    instance_.link.server_clock().observe(reply.at(0).integer, instance_.clock.now());
+    instance_.link.server_clock().observe(time_of_release(reply), instance_.clock.now());
     const Reply *const first_wrong = wrong_in_release(reply, 0, keys_);
     const std::string error(first_wrong != nullptr ? first_wrong->text : Bytes());
     size_t from = 0;
@@ -84,7 +91,7 @@ class Instance::ReleaseCall final : public ServerCall {
         clean(release, {classify_error(wrong->text).status, false, explained(wrong->text)});
       } else {
         bool is_lost = false;
-        for (size_t i = 0; i < keys; ++i) is_lost = is_lost || reply.at(1 + from + i).integer == 0;
+        for (size_t i = 0; i < keys; ++i) is_lost = is_lost || !is_freed(reply, from + i);
         end(release, is_lost ? Status::LOST : Status::OK, "");
       }
       from += keys;

@@ -34,9 +34,9 @@ class PassOnCall final : public ServerCall {
     begin(scripts::release);
     add_names(*this, lock_key);
     argument(instance.options.foreign_gap_ms);
+    argument(Bytes("nobody"));
     argument(Bytes("1"));
     argument(instance.id);
-    argument(Bytes("nobody"));
   }
   void answered(const Reply &) override { delete this; }
   void failed(const Failure &) override { delete this; }

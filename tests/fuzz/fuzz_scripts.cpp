@@ -120,44 +120,34 @@ class Life {
     static const char *const kOrders[] = {"0", "1", "2"};
     const bool had = has(who);
     const bool was_free = holder().empty();
-    const Reply reply = run(scripts::acquire, kNames,
-                            {ids_[who],
-                             "owner",
-                             "i" + std::to_string(who % 3),
-                             lease(more),
-                             soon(),
-                             "0",
-                             "1",
-                             kModes[more % 6],
-                             "3000",
-                             more % 3 == 0 ? "1" : "0",
-                             "v",
-                             "0",
-                             more % 7 == 0 ? "1:a1:b" : "",
-                             "3000",
-                             kOrders[more % 3],
-                             std::to_string(more),
-                             "0",
-                             "0",
-                             "0",
-                             std::to_string(++attempts_),
-                             more % 5 == 0 ? "1" : "0",
-                             waits_[who] ? "1" : "0",
-                             "1",
-                             more % 2 == 0 ? "1" : "0"});
+    const std::string mode = kModes[more % 6];
+    const std::string rest = mode + " 3000 " + (more % 3 == 0 ? "1" : "0") + " 3000 " + kOrders[more % 3] + " " +
+                             std::to_string(more) + " 0 0 0 " + std::to_string(++attempts_) + " " +
+                             (more % 5 == 0 ? "1" : "0") + " " + (waits_[who] ? "1" : "0") + " 1 " +
+                             (more % 2 == 0 ? "1" : "0") + " 0 0";
+    Words arguments = {ids_[who], "owner|i" + std::to_string(who % 3), soon(), lease(more),
+                       more % 4 == 0 ? "256" : "1", "v", rest};
+    // Who asks in no special way leaves it out.
+    const bool has_metadata = more % 7 == 0;
+    if (has_metadata || waits_[who] || mode == "any" || more % 11 == 0)
+      arguments.push_back(has_metadata ? "1:a1:b" : "");
+    const Reply reply = run(scripts::acquire, kNames, arguments);
     if (reply.is_error()) return;
-    const Reply &answer = reply.items[0];
-    LIBLOCK_ASSERT(answer.is("OK") || answer.is("BUSY") || answer.is("LATE"));
-    LIBLOCK_ASSERT(answer.is("OK") == has(who));
-    waits_[who] = answer.is("BUSY") && std::string(kModes[more % 6]) == "queue";
-    if (answer.is("OK")) LIBLOCK_ASSERT(had || was_free);
+    const std::string answer = reply.items.empty() ? "OK" : reply.items[0].text;
+    LIBLOCK_ASSERT(answer == "OK" || answer == "BUSY" || answer == "LATE");
+    LIBLOCK_ASSERT((answer == "OK") == has(who));
+    waits_[who] = answer == "BUSY" && mode == "queue";
+    if (answer == "OK") LIBLOCK_ASSERT(had || was_free);
   }
 
   void release(size_t who, bool leaves) {
     const bool had = has(who);
-    const Reply reply = run(scripts::release, kNames, {"100", leaves ? "1" : "0", "", ids_[who]});
+    Words arguments = {"100", ids_[who]};
+    if (leaves) arguments.push_back("1");
+    const Reply reply = run(scripts::release, kNames, arguments);
     if (reply.is_error()) return;
-    LIBLOCK_ASSERT(reply.items[1].integer == (had ? 1 : 0) && !has(who));
+    const bool is_freed = reply.items.empty() || reply.items[1].integer == 1;
+    LIBLOCK_ASSERT(is_freed == had && !has(who));
     if (leaves) waits_[who] = false;
   }
 

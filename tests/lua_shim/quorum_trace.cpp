@@ -13,7 +13,8 @@ namespace {
 
 // With the time that stands behind all arguments.
 const char kTime[] =
-    "*: local time = redis.call('TIME')\\nreturn time[1] * 1000000 + time[2] => return tonumber(ARGV[#ARGV])";
+    "*: local time = redis.call('TIME')\\nlocal since = time[1] .. string.sub('00000', #time[2]) .. time[2] "
+    "=> local since = ARGV[#ARGV]";
 const std::string kKeys[] = {"liblock:a", "liblock:b"};
 
 std::string text(int64_t number) { return std::to_string(number); }

@@ -167,11 +167,13 @@ void QuorumWatch::saw_extend(Node &node, const Words &words, const Reply &reply)
 void QuorumWatch::saw_release(Node &node, State &state, const Words &words, const Reply &reply) {
   state.removed = node.server().members_removed;
   for (size_t key = 1, at = 1; key < count_keys(words); key += 7, ++at) {
-    ++counters_[item(reply, at).is(1) ? "freed" : "freed_nothing"];
+    const bool is_freed = reply.items.empty() || item(reply, at).is(1);  // the time alone: all were
+    const int64_t now_us = reply.items.empty() ? reply.integer : item(reply, 0).integer;
+    ++counters_[is_freed ? "freed" : "freed_nothing"];
     const Reply claim = node.ask({"PTTL", words.at(3 + key + 5)});
-    if (item(reply, at).is(1) && claim.integer > 0) {
+    if (is_freed && claim.integer > 0) {
       ++counters_["claims"];
-      state.claims[words.at(3 + key)] = item(reply, 0).integer + claim.integer * 1'000;
+      state.claims[words.at(3 + key)] = now_us + claim.integer * 1'000;
     }
   }
 }

@@ -11,8 +11,7 @@
 --   ticket of the holder, for how many us he has held it or -1 = nobody does, least ticket in the line or 0,
 --   1 = held by a foreign client (, record of the holder, id of the first) | LATE, now | TTL, now, longest lease in
 --   ms | CONFIG, now, who it is instead | an error
--- Uses: clock, text, node, names, words, record, line
-local now = server_now()
+-- Uses: now, text, node, names, words, held, record, line
 local refused = admit(now, ARGV[1], ARGV[2])
 if refused then return refused end
 if tonumber(ARGV[5]) > mark.max_ttl_ms then return {'TTL', now, mark.max_ttl_ms} end
@@ -24,9 +23,13 @@ local crowded = false
 for n = 1, count do
   local key = names(n)
   keys[n] = key
-  local held = redis.pcall('GET', key.lock)
+  -- One question instead of three for a key of which nothing is there.
+  key.is_new = redis.call('EXISTS', key.lock, key.metadata, key.tickets, key.claim, key.promise) == 0
+  local held = not key.is_new and redis.pcall('GET', key.lock)
   if is_error(held) then return held end
-  if held then
+  if key.is_new then
+    key.has_no_line = true
+  elseif held then
     if is_of(held, id) then
       answered, told = answered + 1, held
     else
@@ -47,6 +50,16 @@ for n = 1, count do
 end
 
 if busy then
+  -- Answers whether it is new there.
+  local function stand_in_line(key, now, waiter, ticket, instance, owner, alive_ms)
+    local is_new = redis.call('ZADD', key.tickets, ticket, waiter) == 1
+    redis.call('HSET', key.alive, waiter, digits(now + alive_ms * 1000) .. '|' .. instance .. '|' .. owner)
+    if redis.call('PTTL', key.tickets) < tonumber(alive_ms) then
+      redis.call('PEXPIRE', key.tickets, alive_ms)
+      redis.call('PEXPIRE', key.alive, alive_ms)
+    end
+    return is_new
+  end
   local key = keys[busy]
   local record = holder and parse_record(holder)
   local is_new = waiter ~= '' and count == 1 and
@@ -86,7 +99,7 @@ for n = 1, count do
     id = id, sequence = '00000000', token = token, owner = ARGV[7], instance = ARGV[8], since = now,
     lease_ms = ARGV[5], state = ARGV[13], version = 0, ticket = ARGV[9], votes = ARGV[17],
     value = ARGV[14],
-  }, ARGV[5], ARGV[15], keys[n].promise)
+  }, ARGV[5], ARGV[15], not keys[n].is_new and keys[n].promise)
   if is_error(written) then
     for k = 1, n - 1 do redis.call('DEL', keys[k].lock, keys[k].metadata) end
     return written

@@ -6,8 +6,7 @@
 --   0 = for ever | 7 1 = only the waiters | 8 the owner as records have it, or the instances …
 -- Returns: OK, now, then for each key: attempt id of the lock that was taken away, or empty; how many waiters were sent
 --   away | LATE, now | CONFIG, now, who it is instead | an error
--- Uses: clock, text, node, names, words, record, line, away
-local now = server_now()
+-- Uses: now, text, node, names, words, held, record, line, call, away
 local refused = admit(now, ARGV[1], ARGV[2])
 if refused then return refused end
 if now > tonumber(ARGV[3]) then return {'LATE', now} end

@@ -3,8 +3,7 @@
 -- KEYS: node; (lock, fence, metadata, tickets, alive, claim, promise) of each key
 -- ARGV: 1 id of the change | 2 1 = write, 0 = give it up | 3 number | 4 value | 5 attempt id that must hold each key …
 -- Returns: now, 1 = written, 0 = of a key: not promised any more, or not held, or as newer
--- Uses: clock, text, node, names, words, record, promised
-local now = server_now()
+-- Uses: now, text, node, names, words, held, record, promised
 local all = 1
 for n = 1, (#KEYS - 1) / kNames do
   local key = names(n)

@@ -3,8 +3,7 @@
 -- KEYS: node
 -- ARGV: 1 who it must be, several separated by spaces | 2 who it is to be | 3 boot | 4 record | 5 max_ttl_ms
 -- Returns: OK, now | NEW, now: it has no mark | CONFIG, now, who it is instead | an error
--- Uses: clock, text, node
-local now = server_now()
+-- Uses: now, text, node
 local known = redis.call('HGET', kMark, 'who')
 if not known then return {'NEW', now} end
 if known == ARGV[2] then return {'OK', now} end

@@ -5,8 +5,7 @@
 -- ARGV: 1 who | 2 boot | 3 ballot, as texts compare | 4 record that is proposed, or empty = a promise only
 -- Returns: OK, now, ballot of what was taken here before, or empty, and its record | NO, now, the ballot that was
 --   promised | CONFIG, now, who it is instead | an error
--- Uses: clock, text, node
-local now = server_now()
+-- Uses: now, text, node
 local refused = admit(now, ARGV[1], ARGV[2])
 if refused then return refused end
 local known = redis.call('HMGET', kMark, 'ballot', 'taken_by', 'taken')

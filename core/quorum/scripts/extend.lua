@@ -13,8 +13,7 @@
 --   version or 0, and its value; 1 = nothing newer is known here, 0 = something is or may be, or it was not asked,
 --   less = when it was restored here, behind a minus | LATE, now | TTL, now, longest lease in ms | CONFIG, now, who it
 --   is instead | an error
--- Uses: clock, text, node, names, words, record, promised
-local now = server_now()
+-- Uses: now, text, node, names, words, held, record, promised
 local refused = admit(now, ARGV[1], ARGV[2])
 if refused then return refused end
 if now > tonumber(ARGV[3]) then return {'LATE', now} end

@@ -4,8 +4,7 @@
 -- ARGV: 1 who | 2 boot | 3 floor | 4 until when the node was to be silent when the others were asked
 -- Returns: OK, now | EARLY, now, silent until: or it has forgotten once more since | CONFIG, now, who it is instead |
 --   an error
--- Uses: clock, text, node
-local now = server_now()
+-- Uses: now, text, node
 local refused = admit(now, ARGV[1], ARGV[2])
 if refused then return refused end
 if now < mark.silent_until then return {'EARLY', now, mark.silent_until} end

@@ -8,8 +8,7 @@
 -- Returns: OK, now, 1 = it is not held here any more, 0 = by another lock, or with a newer value; how many waiters were
 --   sent away; attempt id of the lock that was taken away, or empty | LATE, now | CONFIG, now, who it is instead |
 --   an error
--- Uses: clock, text, node, names, words, record, line, away
-local now = server_now()
+-- Uses: now, text, node, names, words, held, record, line, call, away
 local refused = admit(now, ARGV[1], ARGV[2])
 if refused then return refused end
 -- Whoever gave up may have been told that nothing happened, and the key be held by another one.

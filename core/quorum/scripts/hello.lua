@@ -4,8 +4,7 @@
 -- ARGV: 1 boot
 -- Returns: now, who or an empty string where it has no mark, record, longest lease in ms, silent until, 1 = it needs a
 --   floor, largest token here, 1 = it trusts its disk, floor, 0 = it has never voted
--- Uses: clock, text, node
-local now = server_now()
+-- Uses: now, text, node
 local known = redis.call('HMGET', kMark, 'who', 'record', 'trusts_disk')
 if not known[1] then return {now, '', '', 0, 0, 0, 0, 0, 0} end
 admit(now, known[1], ARGV[1])

@@ -19,28 +19,3 @@ local function leave_line(key, waiter)
   if redis.call('ZREM', key.tickets, waiter) == 1 then redis.call('HDEL', key.alive, waiter) end
   if redis.call('GET', key.claim) == waiter then redis.call('DEL', key.claim) end
 end
-
--- Answers whether it is new there.
-local function stand_in_line(key, now, waiter, ticket, instance, owner, alive_ms)
-  local is_new = redis.call('ZADD', key.tickets, ticket, waiter) == 1
-  redis.call('HSET', key.alive, waiter, digits(now + alive_ms * 1000) .. '|' .. instance .. '|' .. owner)
-  if redis.call('PTTL', key.tickets) < tonumber(alive_ms) then
-    redis.call('PEXPIRE', key.tickets, alive_ms)
-    redis.call('PEXPIRE', key.alive, alive_ms)
-  end
-  return is_new
-end
-
--- The key is free: it is kept for the first who lives and listens, and he is told. Who cannot be told stays in line,
--- and looks himself.
-local function call_next(key, now, claim_ms)
-  if not first_in_line(key, now) then return end
-  for _, waiter in ipairs(redis.call('ZRANGE', key.tickets, 0, 15)) do
-    local until_us, instance = string.match(redis.call('HGET', key.alive, waiter) or '', '^(%d+)|([^|]*)')
-    if until_us and tonumber(until_us) >= now and
-      redis.call('PUBLISH', 'll1:i:' .. instance, 'c' .. waiter .. key.lock) > 0 then
-      redis.call('SET', key.claim, waiter, 'PX', claim_ms)
-      return
-    end
-  end
-end

@@ -6,8 +6,7 @@
 --   is there; one that has joined and never voted may still begin | 7 who it must be, of one that was a node before,
 --   under an id that no node has any more, and joins anew
 -- Returns: OK, now | CONFIG, now, who it is already | an error
--- Uses: clock, text, node
-local now = server_now()
+-- Uses: now, text, node
 local joins = ARGV[6] == 'join'
 local known = redis.call('HMGET', kMark, 'who', 'floor')
 -- A mark of a later epoch than the first says that there was a quorum, and that a lock of it may be held still.

@@ -15,8 +15,7 @@ local mark = {}
 
 -- Nil: go on. Else the answer that refuses whoever believes in another configuration. A restart is noticed here.
 local function admit(now, who, boot)
-  local known = redis.call('HMGET', kMark, 'who', 'boot', 'silent_until', 'needs_floor', 'high', 'floor', 'max_ttl_ms',
-    'trusts_disk')
+  local known = redis.call('HMGET', kMark, 'who', 'boot', 'silent_until', 'needs_floor', 'high', 'floor', 'max_ttl_ms')
   if known[1] ~= who then return {'CONFIG', now, known[1] or ''} end
   mark = {
     silent_until = tonumber(known[3]), needs_floor = known[4] == '1', high = tonumber(known[5]),
@@ -24,7 +23,7 @@ local function admit(now, who, boot)
   }
   local longest = now + mark.max_ttl_ms * 1010
   if known[2] ~= boot then
-    if known[8] ~= '1' then
+    if redis.call('HGET', kMark, 'trusts_disk') ~= '1' then
       mark.silent_until, mark.needs_floor = longest, true
     end
     redis.call('HSET', kMark, 'boot', boot, 'silent_until', digits(mark.silent_until), 'needs_floor',
@@ -51,8 +50,9 @@ end
 
 -- It outlives every lease that could be older: when it is gone, `high` stands in for it.
 local function raise_register(key, token, id)
-  local ms = digits(math.max(3600000, mark.max_ttl_ms * 2.1))
-  return redis.pcall('SET', key.fence, digits(token) .. (id and '|' .. id or ''), 'PX', ms)
+  local ms = mark.max_ttl_ms * 2.1
+  return redis.pcall('SET', key.fence, digits(token) .. (id and '|' .. id or ''), 'PX',
+    ms > 3600000 and digits(ms) or '3600000')
 end
 
 local function raise_high(token)

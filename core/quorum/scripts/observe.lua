@@ -4,8 +4,7 @@
 -- ARGV: 1 for each: attempt id, token or (of its end) 0 = not known, record or empty = it is not held any more, ttl_ms,
 --   metadata …
 -- Returns: now
--- Uses: clock, text, words, record
-local now = server_now()
+-- Uses: now, text, words, held, record
 for n = 1, #KEYS / 3 do
   local at = 1 + (n - 1) * 5
   local key = {lock = KEYS[3 * n - 2], told = KEYS[3 * n - 1], metadata = KEYS[3 * n]}

@@ -6,8 +6,7 @@
 --   tokens that are reserved | 9 how many stand in line for it within the instance
 -- Returns: OK, now, 1 = it counts, 1 = somebody waits in the line | GONE, now, 1 = not held under this attempt any
 --   more, 0 = nor known | CONFIG, now, who it is instead | an error
--- Uses: clock, text, node, names, words, record, line
-local now = server_now()
+-- Uses: now, text, node, names, words, held, record, line
 local refused = admit(now, ARGV[1], ARGV[2])
 if refused then return refused end
 local id, token, last = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[8])

@@ -6,8 +6,7 @@
 -- Returns: OK, now, 1 = it counts, attempt id of the first, 1 = none was restored here | NO, now, 0 = not held,
 --   1 = as something else, 2 = promised to another, 3 = the number is too small, the largest number here | LATE, now |
 --   CONFIG, now, who it is instead | an error
--- Uses: clock, text, node, names, words, record, promised
-local now = server_now()
+-- Uses: now, text, node, names, words, held, record, promised
 local refused = admit(now, ARGV[1], ARGV[2])
 if refused then return refused end
 if now > tonumber(ARGV[3]) then return {'LATE', now} end

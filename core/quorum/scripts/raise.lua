@@ -3,8 +3,7 @@
 -- KEYS: node; (lock, fence, metadata, tickets, alive, claim, promise) of each key
 -- ARGV: 1 who | 2 boot | 3 token | 4 how many are reserved, from it on | 5 attempt id of each key …
 -- Returns: OK, now, 1 = it counts | GONE, now | CONFIG, now, who it is instead | an error
--- Uses: clock, text, node, names, words, record
-local now = server_now()
+-- Uses: now, text, node, names, words, held, record
 local refused = admit(now, ARGV[1], ARGV[2])
 if refused then return refused end
 local token, tokens = tonumber(ARGV[3]), tonumber(ARGV[4])

@@ -7,8 +7,7 @@
 --   PTTL; how many wait; metadata as names and values; 1 = somebody listens for the holder's instance, 0 = nobody,
 --   -1 = not known; of each who waits, in their order: id in the line, ticket, until when it counts as
 --   alive|instance|owner | CONFIG, now, who it is instead
--- Uses: clock, text, node, names, listens
-local now = server_now()
+-- Uses: now, text, node, names, listens
 if ARGV[1] ~= '' then
   local known = redis.call('HGET', kMark, 'who')
   if known ~= ARGV[1] then return {'CONFIG', now, known or ''} end

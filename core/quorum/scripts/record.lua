@@ -6,9 +6,11 @@
 -- must have a lock that is on some of them; 0 = as many as the quorum takes. standing: how many stand in line for it
 -- within the instance. A string that is not built so was set by another kind of client.
 local function record_of(r)
-  return table.concat({'ll1|' .. r.id, r.sequence, digits(r.token), r.owner, r.instance,
-    '@' .. digits(r.since) .. ',' .. r.lease_ms .. ',' .. r.state .. ',' .. digits(r.version) .. ',' ..
-      r.ticket .. ',' .. r.votes .. (r.standing and ',' .. r.standing or ''), r.value}, '|')
+  local granted = r.since == now and since or digits(r.since)
+  local version = r.version == 0 and '0' or digits(r.version)
+  return 'll1|' .. r.id .. '|' .. r.sequence .. '|' .. digits(r.token) .. '|' .. r.owner .. '|' .. r.instance ..
+    '|@' .. granted .. ',' .. r.lease_ms .. ',' .. r.state .. ',' .. version .. ',' .. r.ticket .. ',' .. r.votes ..
+    (r.standing and ',' .. r.standing or '') .. '|' .. r.value
 end
 
 local function parse_record(text)
@@ -25,14 +27,13 @@ end
 local function restored(at) return 'r' .. (type(at) == 'number' and digits(at) or at) end
 local function restored_at(state) return tonumber(string.sub(state, 2)) or 0 end
 
-local function is_of(held, id) return type(held) == 'string' and string.sub(held, 1, 36) == 'll1|' .. id end
-
 -- What a server without memory refuses comes back as an error, and nothing is there then. promise: where this is
--- another lock than was here before: what was promised of that one would keep this one's value out.
+-- another lock than was here before: what was promised of that one would keep this one's value out. false: there is
+-- neither that nor metadata.
 local function write_record(key, r, px_ms, metadata, promise)
   local written = redis.pcall('SET', key.lock, record_of(r), 'PX', px_ms)
   if is_error(written) then return written end
-  redis.call('DEL', key.metadata, promise or key.metadata)
+  if promise ~= false then redis.call('DEL', key.metadata, promise or key.metadata) end
   if metadata == '' then return written end
   written = redis.pcall('HSET', key.metadata, unpack(unpack_words(metadata)))
   if is_error(written) then

@@ -4,7 +4,7 @@
 -- ARGV: 1 release, set, add or update | 2 the value that it must carry | 3 ttl_ms, 0 = no expiry; or the new value
 -- Returns: 0 = not held, 1 = another value, or a foreign client's, 2 = done; then what is left of the lease in ms,
 --   -1 = no expiry | an error
--- Uses: clock, text, names, words, grant, hand_on
+-- Uses: clock, text, names, words, fence, grant, hand_on
 local key, how = names(1), ARGV[1]
 local lock, metadata = key.lock, key.metadata
 local held = redis.pcall('GET', lock)

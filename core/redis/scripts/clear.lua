@@ -6,7 +6,7 @@
 --   have it, or the instance; dead: how long a request may wait, in us | 3 the instances that are dead …
 -- Returns: now, then for each key: attempt id of the lock that was taken away, or empty; look: the instance that holds
 --   it and that nobody listens for, or empty; then how many waiters were sent away (instances count as one each)
--- Uses: clock, text, names, words, grant, hand_on, listens, send_away
+-- Uses: clock, text, names, words, fence, grant, hand_on, listens, send_away
 local now, whom, named, dead = server_now(), ARGV[1], ARGV[2], {}
 for n = 3, #ARGV do dead[ARGV[n]] = true end
 local function is_meant(instance, owner)

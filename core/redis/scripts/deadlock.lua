@@ -5,7 +5,7 @@
 -- ARGV: 1 owner | 2 attempt id | 3 lock key | 4 how long the note holds, in ms | 5 edges to follow at most |
 --   6 self, youngest or report: whose wait ends
 -- Returns: attempt id of the wait that ended, 'cycle' when it was to be reported only, or empty | owners of the cycle
--- Uses: text, words, grant, hand_on
+-- Uses: text, words, fence, grant, hand_on
 local function side(letter, name) return 'll1:' .. letter .. ':{' .. name .. '}' end
 local function is_named(owner) return owner and string.find(owner, '/', 1, true) ~= nil end
 

@@ -3,7 +3,7 @@
 -- KEYS: lock, fence, queue, entries, anyone, metadata, gap
 -- ARGV: 1 1 = the waiters are sent away as well | 2 attempt id that must hold it, or empty = whoever does
 -- Returns: 1 when somebody held it, else 0 | an error
--- Uses: clock, text, names, words, grant, hand_on
+-- Uses: clock, text, names, words, fence, grant, hand_on
 local key = names(1)
 local held = redis.pcall('GET', key.lock)
 if is_error(held) then return held end

@@ -6,7 +6,7 @@
 --   for it within the instance
 -- Returns: now, 1 or 0 = not held under this attempt any more, the first of the tokens, 0 = none; 1 = somebody waits
 --   in the queue
--- Uses: clock, text, words, grant
+-- Uses: clock, text, words, fence, grant
 local now, held = server_now(), redis.pcall('GET', KEYS[1])
 if type(held) ~= 'string' or string.sub(held, 1, 36) ~= 'll1|' .. ARGV[1] then return {now, 0, 0, 0} end
 local token, since, value = string.match(held, '^ll1|%x+|%x+|(%d+)|[^|]*|[^|]*|@(%d+,%d+)[%d,]*|(.*)$')

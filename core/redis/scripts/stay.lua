@@ -6,7 +6,7 @@
 --   lease_ms …
 -- Returns: OK, now, then for each key: {PTTL of its holder, 1 = a foreign client, length of its queue,
 --   place of each waiter or -1}, then for each lock that is kept 1, or 0 = it is not held any more | LATE, now
--- Uses: clock, text, names, words, grant, hand_on
+-- Uses: clock, text, names, words, fence, grant, hand_on
 local now = server_now()
 if now > tonumber(ARGV[1]) then return {'LATE', now} end
 local answer = {'OK', now}

@@ -79,8 +79,17 @@ UNIT_TEST(a_release_calls_nobody_where_all_who_wait_are_dead) {
   Stage s;
   s.acquire('1');
   s.ask({"ZADD", name_of("k", "k"), "1", id('2')});
-  EXPECT(s.run(scripts::release, s.names("k"), {"1000", "", id('1')}).items[1].is(1));
+  EXPECT(s.run(scripts::release, s.names("k"), {"1000", "", id('1')}).is(s.now_us));
   EXPECT(s.messages.empty() && s.is_free(name_of("k", "c")) && s.waiting() == 0);
+}
+
+UNIT_TEST(a_register_outlives_twice_the_longest_lease_and_an_hour) {
+  for (const char *max_ttl_ms : {"1000000", "3000000"}) {
+    Stage s;
+    EXPECT(s.run(scripts::mark, {"node"}, with(s.marking("replace"), {{4, max_ttl_ms}})).items[0].is("OK"));
+    EXPECT(s.acquire('1').items[0].is("OK"));
+    EXPECT(s.ask({"PTTL", name_of("k", "f")}).is(max_ttl_ms[0] == '1' ? 3'600'000 : 6'300'000));
+  }
 }
 
 UNIT_TEST(a_node_without_memory_says_so_and_stays_as_it_is) {
@@ -199,7 +208,7 @@ UNIT_TEST(a_word_of_who_holds_that_comes_late_takes_nothing_back_and_of_another_
   EXPECT(lock.find("|" + s.token(20) + "|two|i1|") != std::string::npos);
   EXPECT(s.pass_on('1', s.token(15), "one", s.token(25)).items[0].is("OK"));
   EXPECT(s.ask({"GET", fence}).is(s.token(30) + "|" + id('1')) && s.ask({"GET", "liblock:k"}).is(lock));
-  EXPECT(s.run(scripts::release, s.names("k"), {"1000", "", id('1')}).items[1].is(1));
+  EXPECT(s.run(scripts::release, s.names("k"), {"1000", "", id('1')}).is(s.now_us));
   EXPECT(s.acquire('3', {{6, s.token(8)}}).items[2].is(std::stoll(s.token(31))));
 }
 
@@ -238,6 +247,7 @@ UNIT_MAIN(
     cmocka_unit_test(a_vote_of_which_a_part_is_refused_leaves_nothing_behind_of_any_key),
     cmocka_unit_test(more_dead_waiters_than_two_looks_clear_away_stand_in_nobodys_way),
     cmocka_unit_test(a_release_calls_nobody_where_all_who_wait_are_dead),
+    cmocka_unit_test(a_register_outlives_twice_the_longest_lease_and_an_hour),
     cmocka_unit_test(a_node_without_memory_says_so_and_stays_as_it_is),
     cmocka_unit_test(a_renewal_that_may_not_write_the_lock_anew_says_so),
     cmocka_unit_test(metadata_live_as_long_as_their_lock),

@@ -104,7 +104,8 @@ std::string attempts_and_subscriptions(Stage &s, int64_t ms) {
   std::string order;
   s.node.on_answer = [&](const auto &words, const auto &) {
     if (words.front() == "SUBSCRIBE" && words.at(1) == "ll1:i:b") order += 's';
-    const bool is_of_b = std::find(words.begin(), words.end(), "b") != words.end();
+    const auto names_b = [](const auto &word) { return word == "b" || word.ends_with("|b"); };
+    const bool is_of_b = std::any_of(words.begin(), words.end(), names_b);
     if (is_of_b && std::find(words.begin(), words.end(), "liblock:k") != words.end()) order += 'a';
   };
   s.world.run_ms(ms);

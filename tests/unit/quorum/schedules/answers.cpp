@@ -48,6 +48,8 @@ std::vector<std::string> words_of_hello(const Reply &reply) {
 // Whatever the script is, the answer in words.
 std::vector<std::string> words_of(Kind kind, const Reply &reply) {
   if (reply.is_error()) return {split(reply.text, ' ').front()};
+  const bool is_release = kind == Kind::Release || kind == Kind::Leave;
+  if (is_release && reply.items.empty()) return {"freed"};  // all of them
   const std::string head = item(reply, 0).text;
   switch (kind) {
     case Kind::Force:
