@@ -57,6 +57,7 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
   AsyncAsk(Context &context, const CallEnd &end)
       : context_(context), end_(end), began_at_(context_.engine().clock().now()) {
     engine_part = this;
+    is_awaited = end.completions != nullptr || end.callback != nullptr;
   }
   liblock_request id = 0;
 

@@ -103,6 +103,7 @@ class Ask : public LoopTask {
 
   std::shared_ptr<Place> place;  // until it has begun
   Parking *waits_at = nullptr;   // of a thread that waits for its end
+  bool is_awaited = true;        // somebody is told of its end
 
   What what = What::Ping;
   Handle lock = 0;

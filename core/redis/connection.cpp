@@ -89,6 +89,7 @@ void Connection::write(Command &command) {
   command.sent_at_ = runtime_.now();
   sent_.push(command);
   stream_->request_fill();
+  stream_->expect_answers(true);
   if (growing_ != nullptr) return encode(command, behind_);
   if (state_ == State::Ready && command.begins_to_grow()) {
     growing_ = &command;
@@ -181,6 +182,7 @@ void Connection::on_bytes(std::string_view bytes) {
   if (stream_ != stream) return;
   if (reader_->is_broken())
     return drop(reader_->lacks_memory() ? Status::CONNECT : Status::PROTOCOL, reader_->error());
+  stream_->expect_answers(!sent_.empty());
   set_timer();
 }
 

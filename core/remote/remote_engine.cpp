@@ -11,6 +11,7 @@ namespace {
 // An ask that nobody waits for.
 class Forgotten final : public Ask {
  public:
+  Forgotten() { is_awaited = false; }
   void ended() override { delete this; }
 };
 
@@ -67,8 +68,10 @@ void RemoteEngine::start(Ask &ask) {
   // Before its holds and waits are ended, so that what is granted later sees it.
   if (ask.what == Ask::What::CloseOwner) ask.owner->closed.store(true);
   ask.place = instance_;
-  if (ask.waits_at != nullptr) return instance_->runtime->attend(ask, *ask.waits_at);
-  instance_->runtime->run_on_loop(ask);
+  Runtime &runtime = *instance_->runtime;
+  if (ask.waits_at != nullptr) return runtime.attend(ask, *ask.waits_at);
+  if (!ask.is_awaited) return runtime.run_unattended(ask);
+  runtime.run_on_loop(ask);
 }
 
 void RemoteEngine::cancel_wait(PendingCall &call, Ask &ask) {

@@ -42,6 +42,8 @@ class ByteStream {
 
   virtual void open(const StreamTarget &target) = 0;
   virtual void request_fill() = 0;
+  // Whether an answer to something that was sent is still to come: while one is, more waits for the loop's next turn.
+  virtual void expect_answers(bool) {}
   virtual void close() = 0;
   // -1 while there is none. For the child of a fork only.
   virtual int descriptor() const = 0;

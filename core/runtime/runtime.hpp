@@ -34,6 +34,8 @@ class Runtime {
   virtual void post(Notice *notice) = 0;
   // Runs soon on the loop's thread, those of one thread in the order of asking. Timers fire on it too.
   virtual void run_on_loop(LoopTask &task) = 0;
+  // The same for what nobody waits for: where the loop is idle the calling thread may run it at once.
+  virtual void run_unattended(LoopTask &task) { run_on_loop(task); }
   // The same, for a thread that parks there next, until what the task began has ended. It may run the loop itself
   // meanwhile, so that its task, timers and what comes of both run on it.
   virtual void attend(LoopTask &task, Parking &) { run_on_loop(task); }

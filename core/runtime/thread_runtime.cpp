@@ -5,7 +5,6 @@
 #include "runtime/thread_runtime.hpp"
 
 #include <poll.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -127,9 +126,26 @@ void ThreadRuntime::run_loop() {
 
 void ThreadRuntime::attend(LoopTask &task, Parking &parking) {
   if (!parking.join(attendance_) || !seat_.enter()) return push(task);
+  run_as_guest(task, &parking);
+}
+
+// Where something is under way already, what comes meanwhile leaves in one write with it.
+void ThreadRuntime::run_unattended(LoopTask &task) {
+  const bool is_idle = streams_.unanswered.load(std::memory_order_relaxed) == 0 && attendance_.is_empty();
+  if (!is_idle || !seat_.enter()) return push(task);
+  run_as_guest(task, nullptr);
+}
+
+// Without memory the process ends here as on a thread of ours.
+void ThreadRuntime::run_as_guest(LoopTask &task, const Parking *parking) {
   const GuestScope scope;
   timers_.runs_here();
-  or_end_without_memory([&] { run_as_guest(task, parking); });
+  or_end_without_memory([&] {
+    inbox_.push(task);
+    look_at_inbox();
+    if (parking != nullptr) wait_as_guest(*parking);
+    while (has_more()) run_turn();
+  });
   // The loop's thread may sleep for longer than what has been armed since allows.
   const bool is_sooner = timers_.sleeping_until() < watched_until_;
   timers_.runs_nowhere();
@@ -139,9 +155,7 @@ void ThreadRuntime::attend(LoopTask &task, Parking &parking) {
   if (is_sooner) timers_.wake();
 }
 
-void ThreadRuntime::run_as_guest(LoopTask &task, const Parking &parking) {
-  inbox_.push(task);
-  look_at_inbox();
+void ThreadRuntime::wait_as_guest(const Parking &parking) {
   const bool looks = habit_.pays();
   const Nanos look_until = looks ? timers_.clock().now() + kLookMost : 0;
   bool is_soon = true;
@@ -150,14 +164,9 @@ void ThreadRuntime::run_as_guest(LoopTask &task, const Parking &parking) {
     Attendance::wake(attendance_.take_last());
     if (parking.is_called() || has_more()) continue;
     is_soon = looks && is_soon && timers_.clock().now() < look_until;
-    if (is_soon) {
-      sched_yield();
-    } else {
-      watch(uv_backend_timeout(&loop_));
-    }
+    if (!is_soon) watch(uv_backend_timeout(&loop_));
   }
   if (looks) habit_.ended(is_soon);
-  while (has_more()) run_turn();
 }
 
 void ThreadRuntime::run_callbacks() {

@@ -32,6 +32,7 @@ class ThreadRuntime final : public Runtime {
     if (!has_others_.load(std::memory_order_relaxed)) has_others_.store(true, std::memory_order_relaxed);
     push(task);
   }
+  void run_unattended(LoopTask &task) override;
   void attend(LoopTask &task, Parking &parking) override;
   ByteStream *make_stream(ByteStream::Listener &listener) override;
 
@@ -46,7 +47,8 @@ class ThreadRuntime final : public Runtime {
   void run_turn();
   bool has_more() const;
   void watch(int timeout_ms);
-  void run_as_guest(LoopTask &task, const Parking &parking);
+  void run_as_guest(LoopTask &task, const Parking *parking);
+  void wait_as_guest(const Parking &parking);
   void run_callbacks();
   void push(LoopTask &task) {
     if (inbox_.push(task) == Inbox::Pushed::First) timers_.wake();

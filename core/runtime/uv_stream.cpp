@@ -150,6 +150,13 @@ void UvStream::request_fill() {
   });
 }
 
+void UvStream::expect_answers(bool expects) {
+  if (expects == is_unanswered_) return;
+  is_unanswered_ = expects;
+  const uint32_t before = shared_.unanswered.load(std::memory_order_relaxed);
+  shared_.unanswered.store(expects ? before + 1 : before - 1, std::memory_order_relaxed);
+}
+
 void UvStream::set_unsent(bool is_unsent) {
   if (is_unsent == is_unsent_) return;
   is_unsent_ = is_unsent;
@@ -238,6 +245,7 @@ void UvStream::close() {
   is_open_ = false;
   listener_ = nullptr;
   set_unsent(false);
+  expect_answers(false);
   close_socket();
   uv_close(reinterpret_cast<uv_handle_t *>(&before_sleep_),
            [](uv_handle_t *handle) { self_of(handle)->closed_one(); });

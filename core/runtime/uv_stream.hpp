@@ -6,6 +6,7 @@
 
 #include <uv.h>
 
+#include <atomic>
 #include <vector>
 
 #include "runtime/byte_stream.hpp"
@@ -19,6 +20,7 @@ class UvStream final : public ByteStream {
     uv_loop_t *uv;
     // Whose thread it runs on: a caller's is kept from SIGPIPE.
     enum class Thread : uint8_t { Ours, Callers } whose;
+    std::atomic<uint32_t> unanswered{0};  // streams that expect an answer; written by who runs the loop
     // Of who runs the loop.
     uint32_t unsent = 0;   // streams that are to be asked what they want to send
     bool is_new = false;  // there is a socket of which the kernel is told by the loop's next turn alone
@@ -26,6 +28,7 @@ class UvStream final : public ByteStream {
   UvStream(Loop &loop, Listener &listener);
   void open(const StreamTarget &target) override;
   void request_fill() override;
+  void expect_answers(bool expects) override;
   void close() override;
   int descriptor() const override;
 
@@ -70,6 +73,7 @@ class UvStream final : public ByteStream {
   bool is_open_ = false;
   bool is_writing_ = false;
   bool is_unsent_ = false;
+  bool is_unanswered_ = false;
   bool closing_ = false;
   int handles_open_ = 1;  // before_sleep_, and the socket
 };
