@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Memory of what lives as long as one request, for the next one. A request on servers is made of a dozen small objects
-// of the loop's thread: that thread keeps the blocks of those that have ended, within a bound, for those to come, so
-// that a request which looks like earlier ones takes nothing from the allocator.
+// of whoever runs the loop: that thread keeps the blocks of those that have ended, within a bound, for those to come,
+// so that a request which looks like earlier ones takes nothing from the allocator.
 // Invariants: a block is as large as the next multiple of 32 bytes, and may be given back by another thread than took
 // it. A thread keeps no more of a size than it took and was not given back by itself, so that what others took does not
 // pile up where it ends; and 512 KiB of a size at most, until the thread ends. Any thread, without a lock: a fork in

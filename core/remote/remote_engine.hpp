@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The engine of a context on one server or several, as the callers' threads see it: every call is a task for the
-// loop's thread, and a blocking one is the same with a wait for its end.
+// loop's thread, and a blocking one is the same with a wait for its end, in which the caller may be that thread.
 #pragma once
 
 #include "base/parking.hpp"

@@ -32,7 +32,8 @@ class Runtime {
   virtual bool cancel(Timer &timer) = 0;
   // Delivered exactly once, those of one thread in the order of posting.
   virtual void post(Notice *notice) = 0;
-  // Runs soon on the loop's thread, those of one thread in the order of asking. Timers fire on it too.
+  // Runs soon on the loop's thread, those of one thread in the order of asking. Timers fire on it too. That thread is
+  // whoever runs the loop: one at a time, and what one has done the next one sees.
   virtual void run_on_loop(LoopTask &task) = 0;
   // The same for what nobody waits for: where the loop is idle the calling thread may run it at once.
   virtual void run_unattended(LoopTask &task) { run_on_loop(task); }

@@ -88,8 +88,8 @@ void ThreadRuntime::look_at_inbox() {
   timers_.run_due();
 }
 
-// Whoever runs the loop sleeps outside of uv_run, which would go to sleep also where a timer or a write of the same turn
-// has ended what a guest waits for, and which holds on to the loop meanwhile.
+// Whoever runs the loop sleeps outside of uv_run, which would go to sleep also where a timer or a write of the same
+// turn has ended what a guest waits for, and which holds on to the loop meanwhile.
 void ThreadRuntime::run_turn() {
   streams_.is_new = false;
   uv_run(&loop_, UV_RUN_NOWAIT);

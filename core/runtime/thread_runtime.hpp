@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The library's own runtime: a loop thread for timers and a callback thread for user code, so that a slow
 // callback never delays a renewal. One per process, started by the first who needs it, never stopped: both
-// threads sleep when there is nothing to do. A thread that calls and waits, call after call, runs the loop itself
+// threads sleep when there is nothing to do. A thread that waits for a call while no other does runs the loop itself
 // meanwhile (loop_seat.hpp): an answer then wakes one thread instead of two, and a request none. After fork() the child
 // has none of this until somebody needs it again.
 #pragma once
@@ -37,7 +37,8 @@ class ThreadRuntime final : public Runtime {
   ByteStream *make_stream(ByteStream::Listener &listener) override;
 
  private:
-  // An answer mostly comes sooner than it takes to put a CPU to sleep and to wake it again: so long a guest looks for it.
+  // So long a guest looks for what it waits for before it sleeps: an answer mostly comes sooner than it takes to put a
+  // CPU to sleep and to wake it again. It never offers the CPU meanwhile: who takes it keeps it for milliseconds.
   static constexpr Nanos kLookMost = 100'000;
 
   ThreadRuntime();

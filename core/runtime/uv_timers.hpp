@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Our timer heap on a libuv loop: any thread arms and cancels under a mutex, the loop thread fires. One
-// uv_timer stands for the earliest deadline; one uv_async tells the loop that it moved (sends coalesce). The thread that
-// runs the loop needs no system call for that: it starts a uv_idle, which runs in the next turn. Where nobody runs the
-// loop, its seat calls somebody.
+// Our timer heap on a libuv loop: any thread arms and cancels under a mutex, who runs the loop fires. One uv_timer
+// stands for the earliest deadline; one uv_async tells the loop that it moved (sends coalesce). The thread that runs
+// the loop needs no system call for that: it starts a uv_idle, which runs in the next turn. Where nobody watches the
+// loop's descriptors, its seat calls somebody.
 // Owner of the uv handles: who runs the loop. Guarded by mutex_: the heap and the deadline that the loop sleeps
 // for.
 #pragma once
