@@ -16,7 +16,15 @@
 
 #include "tap.h"
 
-enum { STACK_BYTES = 64 * 1024, ROUNDS = 200 };
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1 /* what it puts around everything takes several times the stack */
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+enum { STACK_BYTES = (SANITIZED ? 1024 : 64) * 1024, ROUNDS = 200 };
 
 static liblock_context *context, *other;
 

@@ -3,9 +3,28 @@
 # and under the tests in which threads sleep, time passes, processes fork and descriptors poll.
 suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka jansson"
 
-gate() { ordinary_build && run_suites release portable; }
+gate() {
+  ordinary_build && run_suites release portable
+  check it_can_be_configured_where_there_is_no_server without_a_server
+}
 nightly() { gate && check the_core_is_code_for_32_bits_too for_32_bits; }
 nightly_needs="multilib"
+
+# As on a machine that has what is needed to build and to test, and nothing to lock on: every program but that one.
+without_a_server() {
+  local folder=$build_root/without-a-server directory program
+  local -a directories
+  rm -rf "$folder"
+  mkdir -p "$folder/bin"
+  IFS=: read -ra directories <<<"$PATH"
+  for directory in "${directories[@]}"; do
+    for program in "$directory"/*; do
+      [ "${program##*/}" = redis-server ] || [ -e "$folder/bin/${program##*/}" ] || ln -s "$program" "$folder/bin"
+    done
+  done
+  PATH=$folder/bin CC=gcc CXX=g++ meson setup "$folder/build" "$root" -Dtests=enabled &&
+    grep -q 'Program redis-server found: NO' "$folder/build/meson-logs/meson-log.txt" && rm -rf "$folder"
+}
 
 # Read as such by the compiler, with the headers of this machine: what it asserts about widths is what counts.
 for_32_bits() {
