@@ -12,11 +12,14 @@
 
 namespace liblock {
 
-// Threads that wait for what one other thread brings about. Who ends the last of their waits leaves it to that thread
-// to wake whoever slept there, when it has done what it does first.
+// How many wait for what one other thread brings about. Who ends the last of the waits leaves it to that thread to wake
+// whoever slept there, when it has done what it does first.
 class Attendance {
  public:
   bool is_empty() const { return waiting_.load() == 0; }
+  // For what no thread sleeps for.
+  void arrive() { waiting_.fetch_add(1); }
+  void go() { waiting_.fetch_sub(1); }
   // By the thread that brings it about: whom it is to wake.
   const void *take_last() { return std::exchange(last_, nullptr); }
   static void wake(const void *last) {

@@ -148,7 +148,10 @@ class alignas(RequestTable::kAlignment) ContextRequest final : public PendingCal
         ended();  // without
       }
     }
-    void ended() override { request_.end(); }
+    void ended() override {
+      stop_counting();
+      request_.end();
+    }
 
    private:
     ContextRequest &request_;

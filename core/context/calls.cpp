@@ -62,6 +62,7 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
   liblock_request id = 0;
 
   void ended() override {
+    stop_counting();
     set_over();
     context_.tell(*this, 0, context_.engine().clock().now() - began_at_);
     if (end_.completions != nullptr) {

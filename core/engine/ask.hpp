@@ -104,6 +104,11 @@ class Ask : public LoopTask {
   std::shared_ptr<Place> place;  // until it has begun
   Parking *waits_at = nullptr;   // of a thread that waits for its end
   bool is_awaited = true;        // somebody is told of its end
+  // By who is told of it, first thing.
+  void stop_counting() {
+    if (counted_in != nullptr) std::exchange(counted_in, nullptr)->go();
+  }
+  Attendance *counted_in = nullptr;  // while somebody waits for it who does not sleep
 
   What what = What::Ping;
   Handle lock = 0;

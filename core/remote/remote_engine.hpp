@@ -82,6 +82,7 @@ class EngineOf : public RemoteEngine {
     static_assert(sizeof(Pending) <= PendingCall::kEngineRoom);
     auto *request =
         new (call.engine_room()) Pending(*instance_, call, static_cast<RemoteOwner &>(owner), keys, params);
+    if (Attendance *attendance = instance_->runtime->attendance(); attendance != nullptr) attendance->arrive();
     instance_->runtime->run_on_loop(*request);
   }
   void cancel(PendingCall &call) override {
@@ -110,7 +111,10 @@ class EngineOf : public RemoteEngine {
         : Request(instance, owner, keys, params), call_(call) {
       call.engine_part = this;
     }
-    void finished() override { call_.ended(this->grant); }
+    void finished() override {
+      if (Attendance *attendance = this->instance_.runtime->attendance(); attendance != nullptr) attendance->go();
+      call_.ended(this->grant);
+    }
     bool destroy_if_sole() override {
       this->~Pending();
       return true;

@@ -125,14 +125,14 @@ void ThreadRuntime::run_loop() {
 }
 
 void ThreadRuntime::attend(LoopTask &task, Parking &parking) {
-  if (!parking.join(attendance_) || !seat_.enter()) return push(task);
+  if (!parking.join(attendance_) || !seat_.enter()) return run_on_loop(task);
   run_as_guest(task, &parking);
 }
 
 // Where something is under way already, what comes meanwhile leaves in one write with it.
 void ThreadRuntime::run_unattended(LoopTask &task) {
   const bool is_idle = streams_.unanswered.load(std::memory_order_relaxed) == 0 && attendance_.is_empty();
-  if (!is_idle || !seat_.enter()) return push(task);
+  if (!is_idle || !seat_.enter()) return run_on_loop(task);
   run_as_guest(task, nullptr);
 }
 
@@ -150,7 +150,7 @@ void ThreadRuntime::run_as_guest(LoopTask &task, const Parking *parking) {
   const bool is_sooner = timers_.sleeping_until() < watched_until_;
   timers_.runs_nowhere();
   const void *last = attendance_.take_last();
-  seat_.leave(has_others_.exchange(false) || !attendance_.is_empty());
+  seat_.leave(!attendance_.is_empty());
   Attendance::wake(last);
   if (is_sooner) timers_.wake();
 }

@@ -29,11 +29,11 @@ class ThreadRuntime final : public Runtime {
   bool cancel(Timer &timer) override { return timers_.cancel(timer); }
   void post(Notice *notice) override;
   void run_on_loop(LoopTask &task) override {
-    if (!has_others_.load(std::memory_order_relaxed)) has_others_.store(true, std::memory_order_relaxed);
-    push(task);
+    if (inbox_.push(task) == Inbox::Pushed::First) timers_.wake();
   }
   void run_unattended(LoopTask &task) override;
   void attend(LoopTask &task, Parking &parking) override;
+  Attendance *attendance() override { return &attendance_; }
   ByteStream *make_stream(ByteStream::Listener &listener) override;
 
  private:
@@ -51,15 +51,11 @@ class ThreadRuntime final : public Runtime {
   void run_as_guest(LoopTask &task, const Parking *parking);
   void wait_as_guest(const Parking &parking);
   void run_callbacks();
-  void push(LoopTask &task) {
-    if (inbox_.push(task) == Inbox::Pushed::First) timers_.wake();
-  }
   void look_at_inbox();
 
   bool has_loop_ = false;  // guarded by what guards start()
   LoopSeat seat_;
-  Attendance attendance_;                // of threads whose call was begun by attend() and has not ended
-  std::atomic<bool> has_others_{false};  // somebody asked for something since, who waits elsewhere
+  Attendance attendance_;
   // Of who runs the loop:
   uv_loop_t loop_;
   UvStream::Loop streams_{&loop_, UvStream::Loop::Thread::Ours};

@@ -160,6 +160,28 @@ UNIT_TEST(who_waits_beside_a_guest_is_not_forgotten_when_that_one_leaves) {
   }
 }
 
+// Whom a message or an answer is for that may come at any time: the loop's own thread looks for it, whoever calls.
+UNIT_TEST(nobody_is_a_guest_while_something_is_waited_for_without_a_thread) {
+  Attendance &attendance = *runtime().attendance();
+  attendance.arrive();
+  for (int round = 0; round < 50; ++round) {
+    Call call;
+    call.wait();
+    EXPECT(call.ran_on != std::this_thread::get_id());
+  }
+  attendance.go();
+  call_as_guest();
+}
+
+UNIT_TEST(what_nobody_waits_for_is_run_at_once_where_the_loop_is_idle) {
+  for (bool was_here = false; !was_here;) {
+    Call call;
+    runtime().run_unattended(call);
+    while (!call.parking.park()) {}
+    was_here = call.ran_on == std::this_thread::get_id();
+  }
+}
+
 // One thing at a time is run on the loop, whoever runs it; nothing that was asked for is lost, and nobody sleeps on.
 UNIT_TEST(many_threads_that_come_and_go_run_one_thing_at_a_time_and_lose_nothing) {
   const uint64_t rounds = unit::scaled(2'000, 10'000, 50'000) / unit::slowness();
@@ -223,4 +245,6 @@ UNIT_MAIN("seat", cmocka_unit_test(a_thread_that_waits_alone_runs_the_loop_itsel
           cmocka_unit_test(a_guest_that_waits_for_long_is_served_by_what_others_ask_for),
           cmocka_unit_test(a_guest_that_is_nudged_leaves_the_loop_and_waits_on),
           cmocka_unit_test(who_waits_beside_a_guest_is_not_forgotten_when_that_one_leaves),
+          cmocka_unit_test(nobody_is_a_guest_while_something_is_waited_for_without_a_thread),
+          cmocka_unit_test(what_nobody_waits_for_is_run_at_once_where_the_loop_is_idle),
           cmocka_unit_test(many_threads_that_come_and_go_run_one_thing_at_a_time_and_lose_nothing))
