@@ -161,7 +161,7 @@ bool Configuration::parse(Bytes text, Configuration &configuration) {
     return false;
   while (!text.empty()) {
     std::string address;
-    if (!unescape(take_until(text, ' '), address)) return false;
+    if (!unescape(take_until(text, ' '), address) || address.empty()) return false;
     read.observers.push_back(std::move(address));
   }
   if (read.cluster.size() != 32 || read.now.all.empty()) return false;

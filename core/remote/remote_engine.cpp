@@ -37,11 +37,14 @@ std::shared_ptr<Owner> RemoteEngine::make_owner(Bytes name) {
                                        name, true);
 }
 
+// Never on the calling thread, which may be at its end.
 void RemoteEngine::close_owner(const std::shared_ptr<Owner> &owner) {
   auto *ask = new Forgotten;
   ask->what = Ask::What::CloseOwner;
   ask->owner = owner;
-  start(*ask);
+  owner->closed.store(true);  // before its holds and waits are ended, so that what is granted later sees it
+  ask->place = instance_;
+  instance_->runtime->run_on_loop(*ask);
 }
 
 Status RemoteEngine::release(Handle h) {
@@ -65,7 +68,7 @@ void RemoteEngine::start(Ask &ask) {
     ask.message = Keyspace::kWhyReserved;
     return ask.ended();
   }
-  // Before its holds and waits are ended, so that what is granted later sees it.
+  // As in close_owner().
   if (ask.what == Ask::What::CloseOwner) ask.owner->closed.store(true);
   ask.place = instance_;
   Runtime &runtime = *instance_->runtime;

@@ -110,6 +110,7 @@ UNIT_TEST(a_configuration_with_a_bent_field_is_refused) {
     EXPECT(!is_configuration(fields));
   Configuration read;
   EXPECT(!Configuration::parse("ll1d|" + kCluster + "|1|1|0|1 n1=a||", read));
+  EXPECT(!Configuration::parse("ll1c|" + kCluster + "|1|1|0|1 n1=a||b  ", read));  // an observer without an address
   EXPECT(!Configuration::parse("ll1c|short|1|1|0|1 n1=a||", read));
 }
 
