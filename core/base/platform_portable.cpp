@@ -14,6 +14,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/not_cancelled.hpp"
 #include "base/platform.hpp"
 
 namespace liblock {
@@ -63,6 +64,7 @@ Bucket &bucket_of(const void *word) {
 }  // namespace
 
 void wait_on_word(std::atomic<uint32_t> &word, uint32_t expected, int64_t until) {
+  const NotCancelled here;
   Bucket &bucket = bucket_of(&word);
   std::unique_lock lock(bucket.mutex);
   // Whoever changes the word takes the mutex afterwards, to wake: either the change is seen here, or its wake-up comes.

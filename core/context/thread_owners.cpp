@@ -4,6 +4,7 @@
 #include "context/thread_owners.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "context/context.hpp"
@@ -22,7 +23,9 @@ struct ThreadOwners {
   std::vector<ThreadOwner> all;
 
   ~ThreadOwners() {
-    for (ThreadOwner &t : all) {
+    // What is called meanwhile may ask for this thread's owner once more.
+    const std::vector<ThreadOwner> ending = std::exchange(all, {});
+    for (const ThreadOwner &t : ending) {
       const std::shared_ptr<Context> context = t.context.lock();
       if (context != nullptr && context->state() == Status::OK) context->close_owner(t.owner);
     }

@@ -4,8 +4,7 @@
 // host. Its signals are its own.
 #pragma once
 
-#include <pthread.h>
-
+#include "base/not_cancelled.hpp"
 #include "runtime/pipe_signal.hpp"
 #include "runtime/runtime.hpp"
 
@@ -13,20 +12,17 @@ namespace liblock {
 
 class GuestScope {
  public:
-  GuestScope() {
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
-    PipeSignal::hold();
-  }
-  ~GuestScope() {
-    PipeSignal::let_go(false);
-    pthread_setcancelstate(cancel_state_, &cancel_state_);
-  }
+  GuestScope() { PipeSignal::hold(); }
+  ~GuestScope() { PipeSignal::let_go(leaves_writes_); }
   GuestScope(const GuestScope &) = delete;
   GuestScope &operator=(const GuestScope &) = delete;
+  // A write that failed here may be told to whoever runs the loop next.
+  void leaves_writes() { leaves_writes_ = true; }
 
  private:
+  const NotCancelled not_cancelled_;
   const NoBlockingScope no_blocking_;
-  int cancel_state_ = PTHREAD_CANCEL_ENABLE;
+  bool leaves_writes_ = false;
 };
 
 }  // namespace liblock

@@ -129,30 +129,35 @@ void ThreadRuntime::attend(LoopTask &task, Parking &parking) {
   run_as_guest(task, &parking);
 }
 
-// Where something is under way already, what comes meanwhile leaves in one write with it.
+// Where something is under way already, what comes meanwhile leaves in one write with it. And from within a callback
+// the loop is left alone: what it would bring about there would pass by what the callback thread has still to deliver.
 void ThreadRuntime::run_unattended(LoopTask &task) {
   const bool is_idle = streams_.unanswered.load(std::memory_order_relaxed) == 0 && attendance_.is_empty();
-  if (!is_idle || !seat_.enter()) return run_on_loop(task);
+  if (!is_idle || NoBlockingScope::active() || !seat_.enter()) return run_on_loop(task);
   run_as_guest(task, nullptr);
 }
 
-// Without memory the process ends here as on a thread of ours.
+// A turn at least, since the loop's thread leaves the descriptors to guests; and not many behind the end of its call,
+// however much others ask for. Without memory the process ends here as on a thread of ours.
 void ThreadRuntime::run_as_guest(LoopTask &task, const Parking *parking) {
-  const GuestScope scope;
+  GuestScope scope;
   timers_.runs_here();
   or_end_without_memory([&] {
     inbox_.push(task);
     look_at_inbox();
+    run_turn();
     if (parking != nullptr) wait_as_guest(*parking);
-    while (has_more()) run_turn();
+    for (int turns = 0; turns < kMoreTurnsMax && has_more(); ++turns) run_turn();
   });
+  const bool is_left = has_more();
+  if (is_left) scope.leaves_writes();
   // The loop's thread may sleep for longer than what has been armed since allows.
   const bool is_sooner = timers_.sleeping_until() < watched_until_;
   timers_.runs_nowhere();
   const void *last = attendance_.take_last();
-  seat_.leave(!attendance_.is_empty());
+  seat_.leave(is_left || !attendance_.is_empty());
   Attendance::wake(last);
-  if (is_sooner) timers_.wake();
+  if (is_left || is_sooner) timers_.wake();
 }
 
 void ThreadRuntime::wait_as_guest(const Parking &parking) {
@@ -160,11 +165,12 @@ void ThreadRuntime::wait_as_guest(const Parking &parking) {
   const Nanos look_until = looks ? timers_.clock().now() + kLookMost : 0;
   bool is_soon = true;
   while (!parking.is_called()) {
-    run_turn();
     Attendance::wake(attendance_.take_last());
-    if (parking.is_called() || has_more()) continue;
-    is_soon = looks && is_soon && timers_.clock().now() < look_until;
-    if (!is_soon) watch(uv_backend_timeout(&loop_));
+    if (!has_more()) {
+      is_soon = looks && is_soon && timers_.clock().now() < look_until;
+      if (!is_soon) watch(uv_backend_timeout(&loop_));
+    }
+    run_turn();
   }
   if (looks) habit_.ended(is_soon);
 }

@@ -40,6 +40,7 @@ class ThreadRuntime final : public Runtime {
   // So long a guest looks for what it waits for before it sleeps: an answer mostly comes sooner than it takes to put a
   // CPU to sleep and to wake it again. It never offers the CPU meanwhile: who takes it keeps it for milliseconds.
   static constexpr Nanos kLookMost = 100'000;
+  static constexpr int kMoreTurnsMax = 8;
 
   ThreadRuntime();
   // What of it does not run yet. As instance() in what it throws, and may be called again then.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/not_cancelled.hpp"
 
 namespace liblock {
 
@@ -79,7 +80,9 @@ void UvTimers::wake() {
 // Under mutex_.
 void UvTimers::ring() {
   if (!has_thread_ || pthread_equal(thread_, pthread_self()) == 0) {
-    if (seat_ == nullptr || !seat_->ring()) uv_async_send(&async_);
+    if (seat_ != nullptr && seat_->ring()) return;
+    const NotCancelled here;  // it writes, perhaps for a call on this thread's stack
+    uv_async_send(&async_);
     return;
   }
   wants_turn_ = true;

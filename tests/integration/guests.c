@@ -109,6 +109,34 @@ static bool a_thread_that_is_cancelled_while_it_waits_ends_its_call_first(void) 
   return fine && liblock_release(context, w.lock, NULL) == LIBLOCK_OK;
 }
 
+static void *call_although_cancelled(void *done) {
+  liblock_lock lock = 0;
+  pthread_cancel(pthread_self());
+  const bool is_taken = take(context, "beside", -1, &lock) == LIBLOCK_OK;
+  *(_Atomic bool *)done = is_taken && liblock_release(context, lock, NULL) == LIBLOCK_OK;
+  pthread_testcancel();
+  return NULL;
+}
+
+/* Somebody else runs the loop, and has to be woken. */
+static bool a_thread_that_was_cancelled_before_ends_its_calls_first(void) {
+  waiter w;
+  liblock_lock held;
+  if (!begin_to_wait(&w, "ahead", &held)) return false;
+  bool fine = true;
+  for (int round = 0; round < 20; ++round) {
+    pthread_t thread;
+    _Atomic bool done = false;
+    void *result = NULL;
+    if (pthread_create(&thread, NULL, call_although_cancelled, &done) != 0) return false;
+    pthread_join(thread, &result);
+    fine = fine && done && result == PTHREAD_CANCELED;
+  }
+  fine = fine && liblock_release(other, held, NULL) == LIBLOCK_OK;
+  pthread_join(w.thread, NULL);
+  return fine && w.status == LIBLOCK_OK && liblock_release(context, w.lock, NULL) == LIBLOCK_OK;
+}
+
 static bool who_waits_for_long_keeps_nobody_from_the_server(void) {
   waiter w;
   liblock_lock held, lock;
@@ -188,6 +216,7 @@ int main(int argc, char **argv) {
 #define TEST(name) check(name(), #name)
   TEST(a_stack_of_64_kib_is_enough);
   TEST(a_thread_that_is_cancelled_while_it_waits_ends_its_call_first);
+  TEST(a_thread_that_was_cancelled_before_ends_its_calls_first);
   TEST(who_waits_for_long_keeps_nobody_from_the_server);
   TEST(what_is_called_on_a_thread_that_waits_may_not_block);
   TEST(a_signal_reaches_its_handler_on_a_thread_that_waits);

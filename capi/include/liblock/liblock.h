@@ -1094,7 +1094,9 @@ LIBLOCK_API liblock_status liblock_set_events(liblock_context *context, uint64_t
 
 /* Writes entries of this level (LIBLOCK_LOG_ERROR to DEBUG) and below to a callback from now on; LIBLOCK_LOG_OFF or
  * callback NULL = none any more. The callback runs on whatever thread the entry comes from, several at once, with no
- * library lock held: it must be quick, must not block, and writes nothing for what it calls itself. It may still run
+ * library lock held: it must be quick, must not block, and writes nothing for what it calls itself. That thread may be
+ * inside any call of the library, also one that does not wait, so that the callback must take no lock of yours that is
+ * held around such calls. The same goes for samplers and backoff_callback. It may still run
  * on another thread when this call returns; not when liblock_close has returned, but for a thread that is inside a
  * call of this context. Returns [OK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_set_log(liblock_context *context, int32_t level, liblock_log_callback callback,

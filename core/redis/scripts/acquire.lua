@@ -37,7 +37,11 @@ if not ARGV[8] and redis.call('EXISTS', KEYS[1], KEYS[3], KEYS[6]) == 0 then
 -- Here: fence
     local is_used_up = fence + ARGV[5] >= 9007199254740992
     local raised = raise_fence(KEYS[2], is_used_up and fence or fence + ARGV[5], now)
-    if is_used_up then raised = redis.error_reply(kUsedUp) end
+    if is_used_up then
+      -- What is so large that not even its lead can be written is no token of ours, and stays all the same.
+      if is_error(raised) then redis.call('SET', KEYS[2], before, 'PX', '86400000') end
+      raised = redis.error_reply(kUsedUp)
+    end
     if is_error(raised) then return raised end
     token, answer = digits(fence + 1), {'OK', now, fence + 1, 0}
   end

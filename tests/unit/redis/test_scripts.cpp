@@ -65,6 +65,10 @@ UNIT_TEST(no_token_is_given_beyond_the_largest_that_scripts_count_exactly) {
   for (const char *mode : {"queue", "any"})
     EXPECT(s.acquire('1', mode).is_error("LIBLOCK") && s.is_free(kLock));
   EXPECT(s.ask({"GET", kFence}).is("9007199254740991"));
+  // Nor beyond one that somebody else has written, whose lead over the clock is longer than any expiry.
+  s.ask({"SET", kFence, "1e22"});
+  for (int time = 0; time < 2; ++time) EXPECT(s.acquire('1', "queue").is_error("LIBLOCK") && s.is_free(kLock));
+  EXPECT(s.ask({"GET", kFence}).is("1e22"));
 }
 
 UNIT_TEST(tokens_rise_also_where_the_fence_is_ahead_of_the_clock) {

@@ -2,8 +2,14 @@
 // Who runs the library's loop: its own thread, or one that waits for what it has asked for. With real threads, and
 // without a sleep: what has not happened yet is waited for.
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -44,6 +50,49 @@ struct Alarm final : Timer {
   std::function<void()> act;
   Parking done;
   std::thread::id fired_on;
+};
+
+// At the other end of a stream on the loop.
+struct Peer final : ByteStream::Listener {
+  Peer() {
+    char folder[] = "/tmp/liblock-seat-XXXXXX";
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = std::string(mkdtemp(folder)) + "/peer";
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    const int listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT(bind(listening, reinterpret_cast<sockaddr *>(&address), sizeof address) == 0);
+    EXPECT(listen(listening, 1) == 0);
+    run_once(ThreadRuntime::instance(), [this, path] {
+      stream = ThreadRuntime::instance().make_stream(*this);
+      stream->open({.path = path, .host = {}, .port = 0});
+    });
+    socket_ = accept(listening, nullptr, nullptr);
+    while (!is_open.park()) {}
+    close(listening);
+    unlink(path.c_str());
+    rmdir(folder);
+  }
+  ~Peer() {
+    Parking closed;
+    run_once(ThreadRuntime::instance(), [this, &closed] {
+      stream->close();
+      closed.unpark();
+    });
+    while (!closed.park()) {}
+    close(socket_);
+  }
+  bool write_byte() const { return write(socket_, "x", 1) == 1; }
+  void on_open() override { is_open.unpark(); }
+  void on_bytes(std::string_view more) override { bytes += static_cast<int>(more.size()); }
+  void on_end(const std::string &) override {}
+  void fill(std::string &) override {}
+  ByteStream *stream = nullptr;
+  Parking is_open;
+  std::atomic<int> bytes{0};
+
+ private:
+  int socket_ = -1;
 };
 
 // The loop's own thread may be in the middle of a turn, and then that thread runs the call: asked again, it ends.
@@ -173,6 +222,59 @@ UNIT_TEST(nobody_is_a_guest_while_something_is_waited_for_without_a_thread) {
   call_as_guest();
 }
 
+// The loop's thread leaves the descriptors to guests as long as one follows the other.
+UNIT_TEST(guests_whose_calls_end_at_once_read_what_has_come_all_the_same) {
+  Peer peer;
+  for (int round = 1; round <= 20; ++round) {
+    EXPECT(peer.write_byte());
+    int calls = 0;
+    for (; peer.bytes.load() < round && calls < 1'000; ++calls) Call().wait();
+    EXPECT(calls < 1'000);
+  }
+}
+
+// What the loop has posted for the callback thread comes before what a callback brings about itself.
+UNIT_TEST(a_callback_does_not_run_the_loop_for_what_nobody_waits_for) {
+  struct Callback final : Notice {
+    void deliver() override {
+      for (int time = 0; time < 100; ++time) {
+        Call call;
+        runtime().run_unattended(call);
+        while (!call.parking.park()) {}
+        ran_here = ran_here || call.ran_on == std::this_thread::get_id();
+      }
+    }
+    void dispose() override { done.unpark(); }
+    bool ran_here = false;
+    Parking done;
+  } callback;
+  runtime().post(&callback);
+  while (!callback.done.park()) {}
+  EXPECT(!callback.ran_here);
+}
+
+// However much there is to do: here something that asks for another turn in each.
+UNIT_TEST(a_guest_leaves_soon_after_its_call_has_ended) {
+  struct Again final : LoopTask {
+    void run() override {
+      here += std::this_thread::get_id() == guest;
+      if (++turns < 1'000) return runtime().run_on_loop(*this);
+      done.unpark();
+    }
+    const std::thread::id guest = std::this_thread::get_id();
+    int turns = 0, here = 0;
+    Parking done;
+  };
+  for (int round = 0; round < 20; ++round) {
+    Again again;
+    Call call;
+    call.act = [&again] { again.run(); };
+    call.wait();
+    while (!again.done.park()) {}
+    EXPECT(again.here <= 16);
+  }
+}
+
 UNIT_TEST(what_nobody_waits_for_is_run_at_once_where_the_loop_is_idle) {
   for (bool was_here = false; !was_here;) {
     Call call;
@@ -246,5 +348,8 @@ UNIT_MAIN("seat", cmocka_unit_test(a_thread_that_waits_alone_runs_the_loop_itsel
           cmocka_unit_test(a_guest_that_is_nudged_leaves_the_loop_and_waits_on),
           cmocka_unit_test(who_waits_beside_a_guest_is_not_forgotten_when_that_one_leaves),
           cmocka_unit_test(nobody_is_a_guest_while_something_is_waited_for_without_a_thread),
+          cmocka_unit_test(guests_whose_calls_end_at_once_read_what_has_come_all_the_same),
+          cmocka_unit_test(a_callback_does_not_run_the_loop_for_what_nobody_waits_for),
+          cmocka_unit_test(a_guest_leaves_soon_after_its_call_has_ended),
           cmocka_unit_test(what_nobody_waits_for_is_run_at_once_where_the_loop_is_idle),
           cmocka_unit_test(many_threads_that_come_and_go_run_one_thing_at_a_time_and_lose_nothing))
