@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/not_cancelled.hpp"
 #include "base/platform.hpp"
 
 namespace liblock {
@@ -61,16 +62,19 @@ ReadableFlag::ReadableFlag() : read_end_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
 }
 
 void ReadableFlag::raise() {
+  const NotCancelled here;
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(write_end_, &one, sizeof one);
 }
 
 void ReadableFlag::lower() {
+  const NotCancelled here;
   uint64_t count;
   [[maybe_unused]] const ssize_t emptied = read(read_end_, &count, sizeof count);
 }
 
 void ReadableFlag::close() {
+  const NotCancelled here;
   if (read_end_ >= 0) ::close(read_end_);
   read_end_ = write_end_ = -1;
 }

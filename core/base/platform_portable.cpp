@@ -105,16 +105,19 @@ ReadableFlag::ReadableFlag() {
 }
 
 void ReadableFlag::raise() {
+  const NotCancelled here;
   const char one = 1;
   [[maybe_unused]] const ssize_t written = write(write_end_, &one, 1);
 }
 
 void ReadableFlag::lower() {
+  const NotCancelled here;
   char some[16];
   while (read(read_end_, some, sizeof some) > 0) {}
 }
 
 void ReadableFlag::close() {
+  const NotCancelled here;
   for (int *const end : {&read_end_, &write_end_}) {
     if (*end >= 0) ::close(*end);
     *end = -1;

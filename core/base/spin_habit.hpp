@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Whether it pays that somebody looks for a thing before he sleeps, learnt from what came of the last times: where it
-// comes later than anybody looks, each look takes a CPU from those who make it come. The local table has one for the
-// next in line, the loop two (runtime/loop_seat.hpp, thread_runtime.hpp). Any thread at any time, relaxed, since what
-// two of them forget of each other costs one look.
+// comes later than anybody looks, each look takes a CPU from those who make it come. A local table has one for the next
+// in line, the library's loop one for who waits for a server. Any thread at any time, relaxed, since what two of them
+// forget of each other costs one look.
 #pragma once
 
 #include <atomic>

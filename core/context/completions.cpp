@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "base/not_cancelled.hpp"
+
 namespace liblock {
 
 Completions::Completions(size_t capacity, std::shared_ptr<std::atomic<uint64_t>> dropped_notices)
@@ -87,6 +89,7 @@ bool Completions::put_notice(const liblock_completion &completion) try {
 }
 
 Status Completions::next(Nanos wait, liblock_completion &completion) {
+  const NotCancelled here;
   std::unique_lock lock(mutex_);
   const auto ready = [this] { return count_ != 0 || (closed_ && reserved_ == 0); };
   if (wait >= kNever / 4) {

@@ -74,8 +74,8 @@ void RemoteEngine::start(Ask &ask) {
   Runtime &runtime = *instance_->runtime;
   if (ask.waits_at != nullptr) return runtime.attend(ask, *ask.waits_at);
   if (!ask.is_awaited) return runtime.run_unattended(ask);
-  ask.counted_in = runtime.attendance();
-  if (ask.counted_in != nullptr) ask.counted_in->arrive();
+  ask.counted_in = &runtime.attendance;
+  ask.counted_in->arrive();
   runtime.run_on_loop(ask);
 }
 

@@ -82,7 +82,7 @@ class EngineOf : public RemoteEngine {
     static_assert(sizeof(Pending) <= PendingCall::kEngineRoom);
     auto *request =
         new (call.engine_room()) Pending(*instance_, call, static_cast<RemoteOwner &>(owner), keys, params);
-    if (Attendance *attendance = instance_->runtime->attendance(); attendance != nullptr) attendance->arrive();
+    instance_->runtime->attendance.arrive();
     instance_->runtime->run_on_loop(*request);
   }
   void cancel(PendingCall &call) override {
@@ -112,7 +112,7 @@ class EngineOf : public RemoteEngine {
       call.engine_part = this;
     }
     void finished() override {
-      if (Attendance *attendance = this->instance_.runtime->attendance(); attendance != nullptr) attendance->go();
+      this->instance_.runtime->attendance.go();
       call_.ended(this->grant);
     }
     bool destroy_if_sole() override {

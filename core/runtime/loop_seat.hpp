@@ -60,11 +60,8 @@ class LoopSeat {
   }
   // By the loop's thread, which was told of something, or has a timer that is due: it is back when the seat is its own.
   void take() {
-    bool is_disturbed = guests_.load() != guests_seen_;
-    while (is_disturbed || !is_taken_back()) {
-      doze();
-      is_disturbed = false;
-    }
+    if (guests_.load() != guests_seen_) doze();
+    while (!is_taken_back()) doze();
   }
 
  private:

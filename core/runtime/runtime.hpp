@@ -40,10 +40,11 @@ class Runtime {
   // The same, for a thread that parks there next, until what the task began has ended. It may run the loop itself
   // meanwhile, so that its task, timers and what comes of both run on it.
   virtual void attend(LoopTask &task, Parking &) { run_on_loop(task); }
-  // Of whatever waits for what the loop brings, so that somebody looks; nullptr: somebody always does.
-  virtual Attendance *attendance() { return nullptr; }
   // On the loop's thread. Ends by its close(). Throws std::bad_alloc.
   virtual ByteStream *make_stream(ByteStream::Listener &listener) = 0;
+
+  // Of whatever waits for what the loop brings, so that somebody looks.
+  Attendance attendance;
 };
 
 // Marks a thread that runs user callbacks or the loop: whatever could wait must not be called on it.

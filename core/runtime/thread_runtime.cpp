@@ -110,13 +110,13 @@ void ThreadRuntime::run_loop() {
   for (;;) {
     timers_.runs_here();
     look_at_inbox();
-    for (run_turn(); has_more(); run_turn()) Attendance::wake(attendance_.take_last());
+    for (run_turn(); has_more(); run_turn()) Attendance::wake(attendance.take_last());
     const int timeout_ms = uv_backend_timeout(&loop_);
     // Where somebody has armed an earlier one just now, a guest may be the one who hears of it.
     watched_until_ = timers_.sleeping_until();
     if (watched_until_ == UvTimers::kUnderWay) watched_until_ = kNever;
     timers_.runs_nowhere();
-    const void *last = attendance_.take_last();
+    const void *last = attendance.take_last();
     seat_.let_go();
     Attendance::wake(last);
     watch(timeout_ms);
@@ -125,14 +125,14 @@ void ThreadRuntime::run_loop() {
 }
 
 void ThreadRuntime::attend(LoopTask &task, Parking &parking) {
-  if (!parking.join(attendance_) || !seat_.enter()) return run_on_loop(task);
+  if (!parking.join(attendance) || !seat_.enter()) return run_on_loop(task);
   run_as_guest(task, &parking);
 }
 
 // Where something is under way already, what comes meanwhile leaves in one write with it. And from within a callback
 // the loop is left alone: what it would bring about there would pass by what the callback thread has still to deliver.
 void ThreadRuntime::run_unattended(LoopTask &task) {
-  const bool is_idle = streams_.unanswered.load(std::memory_order_relaxed) == 0 && attendance_.is_empty();
+  const bool is_idle = streams_.unanswered.load(std::memory_order_relaxed) == 0 && attendance.is_empty();
   if (!is_idle || NoBlockingScope::active() || !seat_.enter()) return run_on_loop(task);
   run_as_guest(task, nullptr);
 }
@@ -154,8 +154,8 @@ void ThreadRuntime::run_as_guest(LoopTask &task, const Parking *parking) {
   // The loop's thread may sleep for longer than what has been armed since allows.
   const bool is_sooner = timers_.sleeping_until() < watched_until_;
   timers_.runs_nowhere();
-  const void *last = attendance_.take_last();
-  seat_.leave(is_left || !attendance_.is_empty());
+  const void *last = attendance.take_last();
+  seat_.leave(is_left || !attendance.is_empty());
   Attendance::wake(last);
   if (is_left || is_sooner) timers_.wake();
 }
@@ -165,7 +165,7 @@ void ThreadRuntime::wait_as_guest(const Parking &parking) {
   const Nanos look_until = looks ? timers_.clock().now() + kLookMost : 0;
   bool is_soon = true;
   while (!parking.is_called()) {
-    Attendance::wake(attendance_.take_last());
+    Attendance::wake(attendance.take_last());
     if (!has_more()) {
       is_soon = looks && is_soon && timers_.clock().now() < look_until;
       if (!is_soon) watch(uv_backend_timeout(&loop_));

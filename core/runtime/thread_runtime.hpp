@@ -33,7 +33,6 @@ class ThreadRuntime final : public Runtime {
   }
   void run_unattended(LoopTask &task) override;
   void attend(LoopTask &task, Parking &parking) override;
-  Attendance *attendance() override { return &attendance_; }
   ByteStream *make_stream(ByteStream::Listener &listener) override;
 
  private:
@@ -56,7 +55,6 @@ class ThreadRuntime final : public Runtime {
 
   bool has_loop_ = false;  // guarded by what guards start()
   LoopSeat seat_;
-  Attendance attendance_;
   // Of who runs the loop:
   uv_loop_t loop_;
   UvStream::Loop streams_{&loop_, UvStream::Loop::Thread::Ours};

@@ -137,6 +137,30 @@ static bool a_thread_that_was_cancelled_before_ends_its_calls_first(void) {
   return fine && w.status == LIBLOCK_OK && liblock_release(context, w.lock, NULL) == LIBLOCK_OK;
 }
 
+/* A wait on a condition, and a descriptor that is closed: in either cancellation would end the process. */
+static void *read_although_cancelled(void *done) {
+  liblock_completions *queue = NULL;
+  liblock_completion end = {.struct_size = sizeof end};
+  int fd = -1;
+  bool fine = liblock_completions_open(context, 4, &queue, NULL) == LIBLOCK_OK;
+  fine = fine && liblock_completions_fd(queue, &fd) == LIBLOCK_OK && fd >= 0;
+  pthread_cancel(pthread_self());
+  fine = fine && liblock_completions_next(queue, 20, &end) == LIBLOCK_TIMEOUT;
+  liblock_completions_free(queue);
+  *(_Atomic bool *)done = fine;
+  pthread_testcancel();
+  return NULL;
+}
+
+static bool a_thread_that_was_cancelled_before_reads_its_queue_first(void) {
+  pthread_t thread;
+  _Atomic bool done = false;
+  void *result = NULL;
+  if (pthread_create(&thread, NULL, read_although_cancelled, &done) != 0) return false;
+  pthread_join(thread, &result);
+  return done && result == PTHREAD_CANCELED;
+}
+
 static bool who_waits_for_long_keeps_nobody_from_the_server(void) {
   waiter w;
   liblock_lock held, lock;
@@ -209,6 +233,30 @@ static bool a_lock_that_a_guest_took_is_renewed_without_another_call(void) {
   return liblock_release(context, lock, NULL) == LIBLOCK_OK && is_held;
 }
 
+static double cpu_ms(void) {
+  struct timespec used;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return (double)used.tv_sec * 1000 + (double)used.tv_nsec / 1e6;
+}
+
+/* Guests look for their answers before they sleep: who waits for long, and a context that nobody uses, do not. */
+static bool whoever_waits_burns_no_cpu(void) {
+  waiter w;
+  liblock_lock held;
+  if (!begin_to_wait(&w, "idle", &held)) return false;
+  double before = cpu_ms();
+  pause_ms(1000);
+  const double waiting = cpu_ms() - before;
+  bool fine = liblock_release(other, held, NULL) == LIBLOCK_OK;
+  pthread_join(w.thread, NULL);
+  fine = fine && w.status == LIBLOCK_OK && liblock_release(context, w.lock, NULL) == LIBLOCK_OK;
+  before = cpu_ms();
+  pause_ms(1000);
+  const double idle = cpu_ms() - before;
+  printf("# of 1000 ms CPU took %.1f while one waited, %.1f while nobody did\n", waiting, idle);
+  return fine && waiting < 100 && idle < 100;
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   if (liblock_open(argv[1], NULL, &context, NULL) != LIBLOCK_OK) return 1;
@@ -217,10 +265,12 @@ int main(int argc, char **argv) {
   TEST(a_stack_of_64_kib_is_enough);
   TEST(a_thread_that_is_cancelled_while_it_waits_ends_its_call_first);
   TEST(a_thread_that_was_cancelled_before_ends_its_calls_first);
+  TEST(a_thread_that_was_cancelled_before_reads_its_queue_first);
   TEST(who_waits_for_long_keeps_nobody_from_the_server);
   TEST(what_is_called_on_a_thread_that_waits_may_not_block);
   TEST(a_signal_reaches_its_handler_on_a_thread_that_waits);
   TEST(a_lock_that_a_guest_took_is_renewed_without_another_call);
+  TEST(whoever_waits_burns_no_cpu);
   liblock_context_free(other);
   liblock_context_free(context);
   return finish();

@@ -13,6 +13,7 @@
 #include "base/lasting_text.hpp"
 #include "base/list.hpp"
 #include "base/spare_memory.hpp"
+#include "base/spin_habit.hpp"
 #include "base/status.hpp"
 #include "base/wipe.hpp"
 #include "engine/handle.hpp"
@@ -226,10 +227,35 @@ UNIT_TEST(memory_may_end_on_another_thread_and_as_much_of_it_as_there_is) {
   for (void *block : blocks) give_back_spare(block, kSize);
 }
 
+UNIT_TEST(who_looks_in_vain_eight_times_looks_once_in_32_times_and_again_when_it_pays) {
+  SpinHabit habit;
+  for (uint32_t vain = 0; vain < SpinHabit::kVainMax; ++vain) {
+    EXPECT(habit.pays());
+    habit.ended(false);
+  }
+  for (int turn = 0; turn < 3; ++turn) {
+    for (uint32_t nth = 1; nth < SpinHabit::kProbeEvery; ++nth) EXPECT(!habit.pays());
+    EXPECT(habit.pays());
+    habit.ended(false);
+  }
+  habit.ended(true);
+  for (uint32_t nth = 0; nth < 2 * SpinHabit::kProbeEvery; ++nth) EXPECT(habit.pays());
+}
+
+UNIT_TEST(a_look_in_vain_now_and_then_does_not_end_the_habit) {
+  SpinHabit habit;
+  for (uint32_t nth = 1; nth < 100; ++nth) {
+    EXPECT(habit.pays());
+    habit.ended(nth % SpinHabit::kVainMax == 0);
+  }
+}
+
 UNIT_MAIN("base", cmocka_unit_test(what_ends_leaves_its_memory_to_the_next_of_its_size),
           cmocka_unit_test(what_another_thread_took_does_not_pile_up_where_it_ends),
           cmocka_unit_test(what_is_larger_than_anything_usual_is_memory_all_the_same),
           cmocka_unit_test(memory_may_end_on_another_thread_and_as_much_of_it_as_there_is),
+          cmocka_unit_test(who_looks_in_vain_eight_times_looks_once_in_32_times_and_again_when_it_pays),
+          cmocka_unit_test(a_look_in_vain_now_and_then_does_not_end_the_habit),
           cmocka_unit_test(what_is_wiped_is_gone_also_where_the_text_had_become_shorter),
           cmocka_unit_test(thousands_of_tasks_ring_once_and_run_in_their_order),
           cmocka_unit_test(keys_of_every_length_hash_apart_and_apart_by_seed),

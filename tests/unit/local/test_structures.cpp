@@ -4,7 +4,6 @@
 
 #include "../support/manual.hpp"
 #include "../support/unit.hpp"
-#include "base/spin_habit.hpp"
 #include "local/wait_graph.hpp"
 
 using namespace liblock;
@@ -146,35 +145,10 @@ UNIT_TEST(cycles_are_found_and_chains_are_not) {
   EXPECT(find_cycle(edge(0, 0), expand).size() == 1);
 }
 
-UNIT_TEST(who_looks_in_vain_eight_times_looks_once_in_32_times_and_again_when_it_pays) {
-  SpinHabit habit;
-  for (uint32_t vain = 0; vain < SpinHabit::kVainMax; ++vain) {
-    EXPECT(habit.pays());
-    habit.ended(false);
-  }
-  for (int turn = 0; turn < 3; ++turn) {
-    for (uint32_t nth = 1; nth < SpinHabit::kProbeEvery; ++nth) EXPECT(!habit.pays());
-    EXPECT(habit.pays());
-    habit.ended(false);
-  }
-  habit.ended(true);
-  for (uint32_t nth = 0; nth < 2 * SpinHabit::kProbeEvery; ++nth) EXPECT(habit.pays());
-}
-
-UNIT_TEST(a_look_in_vain_now_and_then_does_not_end_the_habit) {
-  SpinHabit habit;
-  for (uint32_t nth = 1; nth < 100; ++nth) {
-    EXPECT(habit.pays());
-    habit.ended(nth % SpinHabit::kVainMax == 0);
-  }
-}
-
 UNIT_MAIN("local structures", cmocka_unit_test(the_index_agrees_with_a_map_through_growth_and_removals),
           cmocka_unit_test(a_slot_whose_generations_are_used_up_is_retired),
           cmocka_unit_test(losses_are_remembered_up_to_a_bound_and_told_once),
           cmocka_unit_test(mixed_orders_have_one_line_however_short_the_machine_has_been_up),
           cmocka_unit_test(a_waiter_of_low_priority_ages),
           cmocka_unit_test(a_requeued_waiter_goes_behind_everybody),
-          cmocka_unit_test(who_looks_in_vain_eight_times_looks_once_in_32_times_and_again_when_it_pays),
-          cmocka_unit_test(a_look_in_vain_now_and_then_does_not_end_the_habit),
           cmocka_unit_test(cycles_are_found_and_chains_are_not))

@@ -107,6 +107,19 @@ void call_as_guest(const std::function<void(Call &)> &prepare = {}) {
 
 ThreadRuntime &runtime() { return ThreadRuntime::instance(); }
 
+// A thread whose call the loop has begun, and that waits until somebody ends it.
+struct Waiting {
+  Waiting() {
+    call.ends = false;
+    call.act = [this] { begun.unpark(); };
+    thread = std::thread([this] { call.wait(); });
+    while (!begun.park()) {}
+  }
+  Call call;
+  Parking begun;
+  std::thread thread;
+};
+
 }  // namespace
 
 UNIT_TEST(a_thread_that_waits_alone_runs_the_loop_itself) { call_as_guest(); }
@@ -157,33 +170,23 @@ UNIT_TEST(a_timer_that_a_guest_arms_fires_though_no_thread_comes_again) {
 
 UNIT_TEST(a_guest_that_waits_for_long_is_served_by_what_others_ask_for) {
   for (int round = 0; round < 200; ++round) {
-    Call waits;
-    waits.ends = false;
-    Parking begun;
-    waits.act = [&begun] { begun.unpark(); };
-    std::thread waiter([&waits] { waits.wait(); });
-    while (!begun.park()) {}
-    run_once(runtime(), [&waits] { waits.parking.unpark(); });
-    waiter.join();
+    Waiting waiter;
+    run_once(runtime(), [&waiter] { waiter.call.parking.unpark(); });
+    waiter.thread.join();
   }
 }
 
 UNIT_TEST(a_guest_that_is_nudged_leaves_the_loop_and_waits_on) {
   for (int round = 0; round < 200; ++round) {
-    Call waits;
-    waits.ends = false;
-    Parking begun;
-    waits.act = [&begun] { begun.unpark(); };
-    std::thread waiter([&waits] { waits.wait(); });
-    while (!begun.park()) {}
-    run_once(runtime(), [&waits] { waits.parking.nudge(); });
+    Waiting waiter;
+    run_once(runtime(), [&waiter] { waiter.call.parking.nudge(); });
     Call beside;
     beside.wait();
     Alarm end;
-    end.act = [&waits] { waits.parking.unpark(); };
+    end.act = [&waiter] { waiter.call.parking.unpark(); };
     runtime().arm(end, runtime().now() + kMillisecond / 2);
-    waiter.join();
-    EXPECT(waits.nudges <= 1);
+    waiter.thread.join();
+    EXPECT(waiter.call.nudges <= 1);
     while (!end.done.park()) {}
   }
 }
@@ -211,7 +214,7 @@ UNIT_TEST(who_waits_beside_a_guest_is_not_forgotten_when_that_one_leaves) {
 
 // Whom a message or an answer is for that may come at any time: the loop's own thread looks for it, whoever calls.
 UNIT_TEST(nobody_is_a_guest_while_something_is_waited_for_without_a_thread) {
-  Attendance &attendance = *runtime().attendance();
+  Attendance &attendance = runtime().attendance;
   attendance.arrive();
   for (int round = 0; round < 50; ++round) {
     Call call;
