@@ -69,7 +69,8 @@ descendants() { # PROCESS
 
 # configure NAME OPTION…: build/NAME exists with exactly these options afterwards. CC and CXX of the
 # environment are part of them, since meson fixes the compiler and its flags at the first set-up; so is the list of the
-# folders' build files, since meson does not see by itself that a folder has come.
+# folders' build files, since meson does not see by itself that a folder has come; and what the build files can do
+# without, since a test that was left out for want of it must not stay away when it is there.
 configure() { alone "$1" configure_alone "$@"; }
 configure_alone() {
   local name=$1 directory=$build_root/$1 fixed wanted kept
@@ -77,6 +78,7 @@ configure_alone() {
   shift
   fixed="${CC:-} ${CXX:-} ${CFLAGS:-} ${CXXFLAGS:-} |"
   wanted="$fixed $* $(cd "$root" && echo meson.build */meson.build */*/meson.build)"
+  wanted+=" without: $(missing_of redis ruby valgrind lua cli11 json tbb abseil | tr '\n' ' ')"
   if [ -f "$directory/build.ninja" ]; then
     kept=$(cat "$directory/dev-options" 2>/dev/null)
     [ "$kept" = "$wanted" ] && return 0

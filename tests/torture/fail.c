@@ -31,7 +31,8 @@ extern void __libc_free(void *block);
 static atomic_int armed_for = FAIL_NOTHING;
 static atomic_ulong seen, fails_at;
 static atomic_long blocks;
-static int *told_where;
+static int *told_whose;
+static int (*is_lent_now)(void);
 static pthread_t watcher;
 
 void fail_arm(int kind, unsigned long nth) {
@@ -45,8 +46,9 @@ unsigned long fail_disarm(void) {
   return atomic_load(&seen);
 }
 
-void fail_watch(int *where) {
-  told_where = where;
+void fail_watch(int *whose, int (*is_lent)(void)) {
+  told_whose = whose;
+  is_lent_now = is_lent;
   watcher = pthread_self();
 }
 
@@ -55,7 +57,7 @@ long fail_blocks(void) { return atomic_load(&blocks); }
 static int fails(int kind) {
   if (atomic_load_explicit(&armed_for, memory_order_relaxed) != kind) return 0;
   if (atomic_fetch_add(&seen, 1) + 1 != atomic_load(&fails_at)) return 0;
-  if (told_where != NULL) *told_where = pthread_equal(watcher, pthread_self()) ? 1 : 2;
+  if (told_whose != NULL) *told_whose = pthread_equal(watcher, pthread_self()) && !is_lent_now() ? 1 : 2;
   return 1;
 }
 

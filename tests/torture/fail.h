@@ -21,8 +21,9 @@ enum {
 __attribute__((weak)) void fail_arm(int kind, unsigned long nth);
 /* How many there were since. Less than n: none failed. */
 __attribute__((weak)) unsigned long fail_disarm(void);
-/* *where becomes 1 where the failure meets the thread that calls this, 2 on any other one. Before fail_arm(). */
-__attribute__((weak)) void fail_watch(int *where);
+/* *whose becomes 1 where the failure meets the thread that calls this while is_lent() is 0, else 2: what it does for
+ * others meanwhile is not its own. Before fail_arm(). */
+__attribute__((weak)) void fail_watch(int *whose, int (*is_lent)(void));
 /* Blocks of memory that are out. */
 __attribute__((weak)) long fail_blocks(void);
 

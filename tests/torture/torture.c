@@ -43,7 +43,7 @@ struct told {
   unsigned long nth;
   unsigned long failed; /* how many calls were made to fail */
   int descriptors;      /* that a process has which used it, and whose first use did not fail */
-  int where;            /* of the last: 1 on the calling thread, 2 on one of the library's */
+  int whose;            /* the last was: 1 of the call, 2 of the library's loop, whoever runs it, and callbacks */
   char what[200];
 };
 static struct told *told;
@@ -260,7 +260,7 @@ static unsigned long run(const struct torture_scenario *scenario, const char *ur
   struct torture t = {.url = url};
   told->nth = nth;
   kind_that_fails = kind;
-  fail_watch(&told->where);
+  fail_watch(&told->whose, torture_runs_the_loop);
   if (from_start) fail_arm(kind, nth);
   if (scenario->before != NULL) scenario->before(&t);
   if (!from_start) fail_arm(kind, nth);
@@ -345,7 +345,7 @@ static bool says_why(FILE *said) {
   bool is_why = false;
   rewind(said);
   while (fgets(line, sizeof line, said) != NULL) {
-    if ((strstr(line, "liblock: no memory is left") != NULL && told->where != 1) ||
+    if ((strstr(line, "liblock: no memory is left") != NULL && told->whose != 1) ||
         strstr(line, "glibc error: failed to register TLS destructor") != NULL) {
       is_why = true;
     } else {
@@ -355,8 +355,8 @@ static bool says_why(FILE *said) {
   return is_why;
 }
 
-/* Without memory for a caller he hears so; a thread of ours ends the process, and says why. glibc's data of threads is
- * whosever it is. */
+/* Without memory for a call its caller hears so; where the loop has none, the process ends and says why. glibc's data
+ * of threads is whosever it is. */
 static bool memory_child_fails(const struct torture_scenario *scenario, const char *url, unsigned long nth,
                                int *status, unsigned long *ended) {
   FILE *said = tmpfile();

@@ -61,5 +61,7 @@ void torture_ask(struct torture *t, const char *key, const liblock_acquire_optio
 void torture_give_back(struct torture *t, size_t nth);
 /* Reads what is in `t->ends`, and waits for the first end that is due. */
 void torture_read(struct torture *t, long wait_ms);
+/* Whether the calling thread does so now: it may, while it waits for a server. */
+int torture_runs_the_loop(void);
 
 #endif
