@@ -328,8 +328,10 @@ static void close_context(liblock_context *context) {
   liblock_context_free(context);
 }
 
-/* What is left of the context goes behind its last callback, on threads that may be slow: given 10 s. */
+/* What is left of the context goes behind its last callback, on threads that may be slow: given 10 s. Not looked for
+ * where a sanitizer keeps what was freed, and terabytes for what it knows of each byte. */
 static size_t copies_in_the_end(void) {
+  if (getenv("LIBLOCK_TEST_KEEPS_MEMORY") != NULL) return 0;
   size_t copies = copies_in_memory();
   for (int tries = 0; copies > 0 && tries < 100; tries++) {
     pause_ms(100);
