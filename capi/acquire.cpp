@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Acquires, blocking and asynchronous.
-#include "boundary.hpp"
+#include "refusals.hpp"
 
 using namespace liblock;
 using namespace liblock::capi;
@@ -20,12 +20,13 @@ liblock_status acquire_keys(liblock_context *context, std::span<const Bytes> key
   return finish(result, outcome);
 }
 
-liblock_status refuse(liblock_result *result, Status status, const char *message) {
-  if (!result_is_usable(result)) return LIBLOCK_INVALID_ARGUMENT;
-  Outcome outcome;
-  outcome.status = status;
-  outcome.message = message;
-  return finish(result, outcome);
+[[gnu::cold]] liblock_status refuse(liblock_result *result, const char *why) {
+  return guarded_result(result, [&](Outcome &outcome) { return refused(outcome, why); });
+}
+
+const char *wrong_call(const liblock_context *context, const liblock_lock *lock) {
+  if (context == nullptr) return kNoContext;
+  return lock == nullptr ? "lock is NULL; its handle needs a place to go to" : nullptr;
 }
 
 void fill_fast(liblock_result *result, const FastGrant &granted, Nanos ttl) {
@@ -41,8 +42,8 @@ liblock_status acquire_one(liblock_context *context, const void *key, size_t key
                            liblock_result *result) {
   if (lock != nullptr) *lock = 0;
   if (context == nullptr || lock == nullptr || !key_is_valid(key, key_size) || !result_is_usable(result)) {
-    return refuse(result, Status::INVALID_ARGUMENT,
-                  "context or lock is NULL, or the key has not 1 to 512 bytes");
+    const char *why = wrong_call(context, lock);
+    return refuse(result, why != nullptr ? why : wrong_key(key, key_size));
   }
   const Bytes one = bytes(key, key_size);
   FastGrant granted;
@@ -86,18 +87,16 @@ liblock_status liblock_acquire_many(liblock_context *context, const liblock_byte
                                     const liblock_acquire_options *options, liblock_lock *lock,
                                     liblock_result *result) {
   if (lock != nullptr) *lock = 0;
-  const char *refused = "context or lock is NULL, or there are not 1 to 1,024 keys of 1 to 512 bytes";
-  if (context == nullptr || lock == nullptr || !result_is_usable(result) || keys == nullptr || count == 0 ||
-      count > kKeysMax) {
-    return refuse(result, Status::INVALID_ARGUMENT, refused);
-  }
+  if (!result_is_usable(result)) return LIBLOCK_INVALID_ARGUMENT;
+  if (const char *why = wrong_call(context, lock)) return refuse(result, why);
+  if (const char *why = wrong_count(keys, count)) return refuse(result, why);
   constexpr size_t kUsual = 8;
   Bytes usual[kUsual];
   std::unique_ptr<Bytes[]> more(count > kUsual ? new (std::nothrow) Bytes[count] : nullptr);
   Bytes *all = count > kUsual ? more.get() : usual;
-  if (all == nullptr) return refuse(result, Status::NO_MEMORY, "");
+  if (all == nullptr) return guarded_result(result, [](Outcome &) { return Status::NO_MEMORY; });
   for (size_t i = 0; i < count; ++i) {
-    if (!key_is_valid(keys[i].data, keys[i].size)) return refuse(result, Status::INVALID_ARGUMENT, refused);
+    if (const char *why = wrong_key(keys[i].data, keys[i].size)) return refuse(result, why);
     all[i] = bytes(keys[i].data, keys[i].size);
   }
   FastGrant granted;
@@ -116,9 +115,8 @@ liblock_status liblock_acquire_many(liblock_context *context, const liblock_byte
 liblock_status liblock_acquire_global(liblock_context *context, const liblock_acquire_options *options,
                                       liblock_lock *lock, liblock_result *result) {
   if (lock != nullptr) *lock = 0;
-  if (context == nullptr || lock == nullptr || !result_is_usable(result)) {
-    return refuse(result, Status::INVALID_ARGUMENT, "context or lock is NULL");
-  }
+  if (!result_is_usable(result)) return LIBLOCK_INVALID_ARGUMENT;
+  if (const char *why = wrong_call(context, lock)) return refuse(result, why);
   return acquire_keys(context, {}, options, false, lock, result);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Administration and statistics.
-#include "boundary.hpp"
+#include "refusals.hpp"
 #include "report.hpp"
 
 using namespace liblock;
@@ -34,9 +34,9 @@ liblock_status clear(liblock_context *context, Engine::Whom whom, const void *id
   Tally tally;
   Nanos took = 0;
   const liblock_status status = guarded_result(result, [&](Outcome &outcome) {
-    if (const Status usability = usable(context); usability != Status::OK) return usability;
+    if (const Status usability = usable(context, outcome); usability != Status::OK) return usability;
     const bool by_id = whom == Engine::Whom::Owner || whom == Engine::Whom::Instance;
-    if (by_id && (id == nullptr || id_size == 0)) return Status::INVALID_ARGUMENT;
+    if (by_id && (id == nullptr || id_size == 0)) return refused(outcome, "the id is NULL, or empty");
     WaitedAsk ask(Ask::What::Clear);
     if (const Status read = read_clear_options(options, ask, outcome.message); read != Status::OK)
       return read;
@@ -56,8 +56,9 @@ liblock_status clear(liblock_context *context, Engine::Whom whom, const void *id
 liblock_status liblock_force_release(liblock_context *context, const void *key, size_t key_size,
                                      int32_t flags, liblock_result *result) {
   return guarded_result(result, [&](Outcome &outcome) {
-    if (const Status status = usable(context); status != Status::OK) return status;
-    if (!key_is_valid(key, key_size) || (flags & ~LIBLOCK_DROP_QUEUE) != 0) return Status::INVALID_ARGUMENT;
+    if (const Status status = usable(context, outcome); status != Status::OK) return status;
+    if (const char *why = wrong_key(key, key_size)) return refused(outcome, why);
+    if ((flags & ~LIBLOCK_DROP_QUEUE) != 0) return refused(outcome, "flags must be 0 or LIBLOCK_DROP_QUEUE");
     WaitedAsk ask(Ask::What::ForceRelease);
     ask.keys.emplace_back(bytes(key, key_size));
     ask.flag = (flags & LIBLOCK_DROP_QUEUE) != 0;
@@ -96,8 +97,8 @@ liblock_status liblock_clear_dead(liblock_context *context, const liblock_clear_
 }
 liblock_status liblock_sweep(liblock_context *context, uint64_t *ended, liblock_result *result) {
   if (ended != nullptr) *ended = 0;
-  return guarded_result(result, [&](Outcome &) {
-    if (const Status status = usable(context); status != Status::OK) return status;
+  return guarded_result(result, [&](Outcome &outcome) {
+    if (const Status status = usable(context, outcome); status != Status::OK) return status;
     const uint64_t count = context->rep->engine().sweep();
     if (ended != nullptr) *ended = count;
     return Status::OK;

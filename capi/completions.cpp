@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Completion queues.
-#include "boundary.hpp"
+#include "refusals.hpp"
 
 using namespace liblock;
 using namespace liblock::capi;
@@ -9,11 +9,9 @@ liblock_status liblock_completions_open(liblock_context *context, size_t capacit
                                         liblock_completions **completions, liblock_result *result) {
   if (completions != nullptr) *completions = nullptr;
   return guarded_result(result, [&](Outcome &outcome) {
-    if (const Status status = usable(context); status != Status::OK) return status;
-    if (completions == nullptr || capacity < 1 || capacity > 1'048'576) {
-      outcome.message = "completions is NULL, or capacity is not 1 to 1,048,576";
-      return Status::INVALID_ARGUMENT;
-    }
+    if (const Status status = usable(context, outcome); status != Status::OK) return status;
+    if (const char *why = wrong_place(completions)) return refused(outcome, why);
+    if (capacity < 1 || capacity > 1'048'576) return refused(outcome, "capacity must be 1 to 1,048,576");
     auto opened = std::make_unique<liblock_completions>();
     opened->context = context->rep;
     opened->rep = context->rep->open_completions(capacity);

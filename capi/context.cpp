@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Contexts: options, open, close, free.
-#include "boundary.hpp"
+#include "refusals.hpp"
 
 using namespace liblock;
 using namespace liblock::capi;
@@ -54,7 +54,7 @@ void liblock_context_free(liblock_context *context) {
 
 liblock_status liblock_ping(liblock_context *context, liblock_result *result) {
   return guarded_result(result, [&](Outcome &outcome) {
-    if (const Status status = usable(context); status != Status::OK) return status;
+    if (const Status status = usable(context, outcome); status != Status::OK) return status;
     WaitedAsk ask(Ask::What::Ping);
     return context->rep->ask(ask, false, outcome);
   });

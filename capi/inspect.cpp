@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Looking at one key: questions, snapshots, waits for a change.
-#include "boundary.hpp"
+#include "refusals.hpp"
 
 using namespace liblock;
 using namespace liblock::capi;
@@ -27,13 +27,17 @@ liblock_status inspect(liblock_context *context, const void *key, size_t key_siz
                        liblock_info **info, liblock_result *result) {
   if (info != nullptr) *info = nullptr;
   return guarded_result(result, [&](Outcome &outcome) {
-    if (const Status status = usable(context); status != Status::OK) return status;
-    if (info == nullptr || !key_is_valid(key, key_size)) return Status::INVALID_ARGUMENT;
+    if (const Status status = usable(context, outcome); status != Status::OK) return status;
+    if (const char *why = wrong_place(info)) return refused(outcome, why);
+    if (const char *why = wrong_key(key, key_size)) return refused(outcome, why);
     WaitedAsk ask(Ask::What::Inspect);
     ask.keys.emplace_back(bytes(key, key_size));
     ask.flag = queue;
     if (const Status status = context->rep->ask(ask, false, outcome); status != Status::OK) return status;
-    if (!queue && !ask.infos.front()->is_held) return Status::NOT_HELD;
+    if (!queue && !ask.infos.front()->is_held) {
+      outcome.message = "nobody holds the key";
+      return Status::NOT_HELD;
+    }
     *info = new liblock_info{std::move(ask.infos.front())};
     return Status::OK;
   });
@@ -44,9 +48,9 @@ liblock_status wait_for_key(liblock_context *context, const void *key, size_t ke
                             Ask::What what, liblock_result *result) {
   return guarded_result(result, [&](Outcome &outcome) {
     Nanos wait;
-    if (context == nullptr || !key_is_valid(key, key_size) || !read_wait(wait_ms, wait)) {
-      return Status::INVALID_ARGUMENT;
-    }
+    if (context == nullptr) return refused(outcome, kNoContext);
+    if (const char *why = wrong_key(key, key_size)) return refused(outcome, why);
+    if (!read_wait(wait_ms, wait)) return refused(outcome, kWrongWait);
     WaitedAsk ask(what);
     ask.keys.emplace_back(bytes(key, key_size));
     ask.wait = wait;

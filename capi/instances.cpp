@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Instances: who is on the list, and what is done about those that are gone.
-#include "boundary.hpp"
+#include "refusals.hpp"
 #include "report.hpp"
 
 using namespace liblock;
@@ -46,7 +46,7 @@ liblock_status liblock_list_instances(liblock_context *context, const liblock_in
   Tally tally;
   Nanos took = 0;
   const liblock_status status = guarded_result(result, [&](Outcome &outcome) {
-    if (const Status usability = usable(context); usability != Status::OK) return usability;
+    if (const Status usability = usable(context, outcome); usability != Status::OK) return usability;
     bool zombies_only = false;
     if (const Status read = read_instance_options(options, zombies_only, outcome.message); read != Status::OK)
       return read;

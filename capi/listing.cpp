@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Listings: cursors, and the same as calls of a callback. A cursor keeps what one step has found; the engine says where
 // the next one begins.
-#include "boundary.hpp"
+#include "refusals.hpp"
 #include "report.hpp"
 
 using namespace liblock;
@@ -30,8 +30,7 @@ Status read_list_options(const liblock_list_options *given, liblock_cursor &curs
     if (const Status status = read_struct(given, known); status != Status::OK) return status;
   }
   if (known.key_prefix_size > kKeyMax || (known.key_prefix == nullptr && known.key_prefix_size != 0)) {
-    message = "key_prefix is NULL, or longer than 512 bytes";
-    return Status::INVALID_ARGUMENT;
+    return refused(message, "key_prefix is NULL, or longer than 512 bytes");
   }
   if (const Status status = read_zombies_only(known.zombies_only, known.reserved, message);
       status != Status::OK)
@@ -75,8 +74,8 @@ liblock_status list(liblock_context *context, const liblock_list_options *option
                     liblock_cursor **cursor, liblock_result *result) {
   if (cursor != nullptr) *cursor = nullptr;
   return guarded_result(result, [&](Outcome &outcome) {
-    if (const Status status = usable(context); status != Status::OK) return status;
-    if (cursor == nullptr) return Status::INVALID_ARGUMENT;
+    if (const Status status = usable(context, outcome); status != Status::OK) return status;
+    if (const char *why = wrong_place(cursor)) return refused(outcome, why);
     auto made = std::make_unique<liblock_cursor>();
     made->context = context->rep;
     made->which = which;
@@ -135,7 +134,7 @@ liblock_status liblock_list_each(liblock_context *context, int32_t what, const l
   if (!report_is_usable(report)) return LIBLOCK_INVALID_ARGUMENT;
   liblock_cursor cursor;
   const liblock_status status = guarded_result(result, [&](Outcome &outcome) {
-    if (const Status usability = usable(context); usability != Status::OK) return usability;
+    if (const Status usability = usable(context, outcome); usability != Status::OK) return usability;
     if (what < LIBLOCK_LIST_LOCKS || what > LIBLOCK_LIST_KEYS) {
       outcome.message = "what is none of LIBLOCK_LIST_LOCKS, LIBLOCK_LIST_QUEUES and LIBLOCK_LIST_KEYS";
       return Status::INVALID_ARGUMENT;

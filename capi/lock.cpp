@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is done with a lock that is held.
-#include "boundary.hpp"
+#include "refusals.hpp"
 
 using namespace liblock;
 using namespace liblock::capi;
@@ -66,12 +66,14 @@ liblock_status liblock_release(liblock_context *context, liblock_lock lock, libl
 liblock_status liblock_release_keys(liblock_context *context, liblock_owner *owner, const liblock_bytes *keys,
                                     size_t count, liblock_result *result) {
   return guarded_result(result, [&](Outcome &outcome) {
-    if (const Status status = usable(context); status != Status::OK) return status;
+    if (const Status status = usable(context, outcome); status != Status::OK) return status;
     std::vector<Bytes> all;
-    if (const Status status = read_keys(keys, count, all); status != Status::OK) return status;
+    if (const char *why = wrong_count(keys, count)) return refused(outcome, why);
+    if (read_keys(keys, count, all) != Status::OK) return refused(outcome, "a key has not 1 to 512 bytes");
     WaitedAsk ask(Ask::What::ReleaseKeys);
     ask.owner = owner_in(context, owner);
-    if (ask.owner == nullptr) return Status::INVALID_ARGUMENT;
+    if (ask.owner == nullptr)
+      return refused(outcome, "owner is NULL, or of another context; LIBLOCK_OWNER_THREAD is the thread's own");
     ask.keys.assign(all.begin(), all.end());
     return context->rep->ask(ask, false, outcome);
   });
@@ -80,7 +82,7 @@ liblock_status liblock_release_keys(liblock_context *context, liblock_owner *own
 liblock_status liblock_extend(liblock_context *context, liblock_lock lock, int64_t ttl_ms, int32_t flags,
                               liblock_result *result) {
   return guarded_result(result, [&](Outcome &outcome) {
-    if (const Status status = usable(context); status != Status::OK) return status;
+    if (const Status status = usable(context, outcome); status != Status::OK) return status;
     WaitedAsk ask(Ask::What::Extend);
     ask.lock = lock;
     if (const Status status = fill_extend(*context->rep, ttl_ms, flags, ask); status != Status::OK) {
@@ -100,8 +102,8 @@ liblock_status liblock_extend(liblock_context *context, liblock_lock lock, int64
 liblock_status liblock_update(liblock_context *context, liblock_lock lock, const void *value,
                               size_t value_size, liblock_result *result) {
   return guarded_result(result, [&](Outcome &outcome) {
-    if (const Status status = usable(context); status != Status::OK) return status;
-    if (value_size > kValueMax || (value == nullptr && value_size != 0)) return Status::INVALID_ARGUMENT;
+    if (const Status status = usable(context, outcome); status != Status::OK) return status;
+    if (const char *why = wrong_value(value, value_size)) return refused(outcome, why);
     WaitedAsk ask(Ask::What::Update);
     ask.lock = lock;
     ask.text = bytes(value, value_size);
@@ -175,9 +177,10 @@ liblock_status liblock_adopt(liblock_context *context, const void *exported, siz
                              liblock_result *result) {
   if (lock != nullptr) *lock = 0;
   return guarded_result(result, [&](Outcome &outcome) {
-    if (const Status status = usable(context); status != Status::OK) return status;
-    if (lock == nullptr || exported == nullptr || size == 0 || size > kExportMax)
-      return Status::INVALID_ARGUMENT;
+    if (const Status status = usable(context, outcome); status != Status::OK) return status;
+    if (const char *why = wrong_place(lock)) return refused(outcome, why);
+    if (exported == nullptr || size == 0 || size > kExportMax)
+      return refused(outcome, "that is nothing which liblock_export writes");
     outcome = context->rep->adopt(bytes(exported, size), options);
     *lock = outcome.grant.handle;
     return outcome.status;
@@ -188,7 +191,8 @@ liblock_status liblock_wait_lost(liblock_context *context, liblock_lock lock, in
                                  liblock_result *result) {
   return guarded_result(result, [&](Outcome &outcome) {
     Nanos wait;
-    if (context == nullptr || !read_wait(wait_ms, wait)) return Status::INVALID_ARGUMENT;
+    if (context == nullptr) return refused(outcome, kNoContext);
+    if (!read_wait(wait_ms, wait)) return refused(outcome, kWrongWait);
     WaitedAsk ask(Ask::What::WaitLost);
     ask.lock = lock;
     ask.wait = wait;

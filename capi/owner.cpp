@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Owners.
-#include "boundary.hpp"
+#include "refusals.hpp"
 
 using namespace liblock;
 using namespace liblock::capi;
@@ -9,11 +9,10 @@ liblock_status liblock_owner_open(liblock_context *context, const void *name, si
                                   liblock_owner **owner, liblock_result *result) {
   if (owner != nullptr) *owner = nullptr;
   return guarded_result(result, [&](Outcome &outcome) {
-    if (owner == nullptr || name_size > 255 || (name == nullptr && name_size != 0)) {
-      outcome.message = "owner is NULL, or the name is longer than 255 bytes";
-      return Status::INVALID_ARGUMENT;
-    }
-    if (const Status status = usable(context); status != Status::OK) return status;
+    if (const char *why = wrong_place(owner)) return refused(outcome, why);
+    if (name == nullptr && name_size != 0) return refused(outcome, "the name is NULL, but its size is not 0");
+    if (name_size > 255) return refused(outcome, "the name is longer than 255 bytes");
+    if (const Status status = usable(context, outcome); status != Status::OK) return status;
     auto opened = std::make_unique<liblock_owner>();
     opened->context = context->rep;
     opened->rep = context->rep->engine().make_owner(bytes(name, name_size));

@@ -3,7 +3,7 @@
 #include "quorum/node_list.hpp"
 
 #include "async.hpp"
-#include "boundary.hpp"
+#include "refusals.hpp"
 
 using namespace liblock;
 using namespace liblock::capi;
@@ -20,7 +20,7 @@ Status must_be_quorum(const liblock_context *context, std::string &message) {
 }
 
 Status fill_init(const liblock_context *context, int32_t flags, Ask &ask, std::string &message) {
-  if (const Status status = usable(context); status != Status::OK) return status;
+  if (const Status status = usable(context, message); status != Status::OK) return status;
   if ((flags & ~LIBLOCK_QUORUM_INIT_FORCE) != 0) {
     message = "flags must be 0 or LIBLOCK_QUORUM_INIT_FORCE";
     return Status::INVALID_ARGUMENT;
@@ -63,7 +63,7 @@ Status check_change(const NodeArrays &given, const std::vector<Bytes> &servers,
 }
 
 Status fill_change(const liblock_context *context, const NodeArrays &given, Ask &ask, std::string &message) {
-  if (const Status status = usable(context); status != Status::OK) return status;
+  if (const Status status = usable(context, message); status != Status::OK) return status;
   std::vector<Bytes> servers, observers;
   if (!read_texts(given.servers, given.server_count, servers) ||
       !read_texts(given.observers, given.observer_count, observers)) {
@@ -89,8 +89,8 @@ Status fill_node(const liblock_context *context, const char *node, Ask &ask, std
 
 Status fill_read(const liblock_context *context, Bytes key, int32_t mode, const char *node, Ask &ask,
                  std::string &message) {
-  if (const Status status = usable(context); status != Status::OK) return status;
-  if (!key_is_valid(key.data(), key.size())) return Status::INVALID_ARGUMENT;
+  if (const Status status = usable(context, message); status != Status::OK) return status;
+  if (const char *why = wrong_key(key.data(), key.size())) return refused(message, why);
   if (mode < LIBLOCK_READ_NEAREST || mode > LIBLOCK_READ_QUORUM ||
       (mode == LIBLOCK_READ_QUORUM && node != nullptr)) {
     message = "mode must be LIBLOCK_READ_NEAREST, _MASTER or _QUORUM, and node NULL for the last";
@@ -107,8 +107,9 @@ Status fill_read(const liblock_context *context, Bytes key, int32_t mode, const 
 
 Status fill_wait_held(const liblock_context *context, Bytes key, const char *node, int64_t wait_ms, Ask &ask,
                       std::string &message) {
-  if (const Status status = usable(context); status != Status::OK) return status;
-  if (!key_is_valid(key.data(), key.size()) || !read_wait(wait_ms, ask.wait)) return Status::INVALID_ARGUMENT;
+  if (const Status status = usable(context, message); status != Status::OK) return status;
+  if (const char *why = wrong_key(key.data(), key.size())) return refused(message, why);
+  if (!read_wait(wait_ms, ask.wait)) return refused(message, kWrongWait);
   ask.what = Ask::What::WaitHeld;
   ask.keys.emplace_back(key);
   ask.flag = true;
@@ -211,7 +212,7 @@ liblock_status liblock_quorum_status(liblock_context *context, liblock_quorum_st
   if (state != nullptr && (state->struct_size < sizeof(size_t) || state->struct_size > 65'536))
     return LIBLOCK_INVALID_ARGUMENT;
   return guarded_result(result, [&](Outcome &outcome) {
-    if (const Status status = usable(context); status != Status::OK) return status;
+    if (const Status status = usable(context, outcome); status != Status::OK) return status;
     if (const Status status = must_be_quorum(context, outcome.message); status != Status::OK) return status;
     WaitedAsk ask(Ask::What::QuorumStatus);
     if (const Status status = context->rep->ask(ask, false, outcome); status != Status::OK) return status;
@@ -231,7 +232,7 @@ liblock_status liblock_read(liblock_context *context, const void *key, size_t ke
                             const char *node, liblock_info **info, liblock_result *result) {
   if (info != nullptr) *info = nullptr;
   return guarded_result(result, [&](Outcome &outcome) {
-    if (info == nullptr) return Status::INVALID_ARGUMENT;
+    if (const char *why = wrong_place(info)) return refused(outcome, why);
     WaitedAsk ask(Ask::What::Read);
     Status status = fill_read(context, bytes(key, key_size), mode, node, ask, outcome.message);
     if (status == Status::OK) status = context->rep->ask(ask, false, outcome);

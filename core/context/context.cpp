@@ -74,8 +74,10 @@ Status refuse_url(const char *url, std::string &message) {
   const size_t scheme = std::strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
   const bool has_scheme = scheme > 0 && url[scheme] == ':';
   message = has_scheme ? "the url names no kind of context that this version knows; use \"local:NAME\", "
-                         "\"redis://host:port/db\", \"rediss://…\" or \"unix:///path\", in small letters"
-                       : "the url has no scheme; use \"local:NAME\" or \"redis://host:port/db\"";
+                         "\"redis://host:port/db\", \"rediss://…\", \"unix:///path\" or \"quorum:URL,URL,URL\", in "
+                         "small letters"
+                       : "the url has no scheme; use \"local:NAME\", \"redis://host:port/db\" or "
+                         "\"quorum:URL,URL,URL\"";
   return has_scheme ? Status::UNSUPPORTED : Status::INVALID_ARGUMENT;
 }
 

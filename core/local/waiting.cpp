@@ -350,10 +350,12 @@ Nanos LockTable::tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferr
   Entry &entry = shard.entry(index);
   WaitQueue &queue = *entry.queue;
   const bool may_try = std::exchange(waiter.nudged, false) && !entry.held();
-  if (may_try && shard.gated) {
-    pass_on(shard, index, deferred);  // told to try before the gate shut; behind it the pass decides
+  if (may_try && (shard.gated || !queue.strict.empty())) {
+    // Told to try before the gate shut, or before somebody queued here because it is about to: it is not for this
+    // waiter to say who is next, but nobody else comes to say so either.
+    pass_on(shard, index, deferred);
     if (waiter.where.load() != where) return kNever;
-  } else if (may_try && queue.strict.empty()) {
+  } else if (may_try) {
     leave_queue(waiter, shard);
     if (take_credit(shard)) {
       hand_to(shard, index, waiter, deferred);

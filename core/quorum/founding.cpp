@@ -98,7 +98,9 @@ std::string why_not_new(const Instance &instance) {
     const Node &node = *instance.nodes()[n];
     const Hello &hello = node.hello();
     if (!hello.who.empty() && !(hello.needs_floor && hello.floor == 0))
-      return node.address + ": it is part of a quorum already; FORCE marks it anew";
+      return node.address +
+             ": it is part of a quorum already, and needs nothing; FORCE marks it anew, only where no lock of that "
+             "quorum can be held any more";
     const bool was_made = !hello.who.empty() && hello.configuration.epoch > 1;
     if (was_made || node.may_have_voted() || (membership.is_known() && membership.configuration().epoch > 1))
       return node.address +

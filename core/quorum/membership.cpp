@@ -243,7 +243,8 @@ void Membership::place(Node &node) {
   }
   Configuration::Identity identity;
   if (!Configuration::parse_who(hello.who, identity) || identity.cluster != configuration_.cluster)
-    return node.refuse(Status::INVALID_ARGUMENT, "it belongs to another quorum");
+    return node.refuse(Status::INVALID_ARGUMENT,
+                       "it belongs to another quorum; name the servers of one, or FLUSHALL gives it to this one");
   const bool is_removed = configuration_.find_id(identity.node) == nullptr;
   const bool is_at_most_ours =
       identity.epoch < configuration_.epoch || hello.who == configuration_.who(identity.node);

@@ -55,7 +55,7 @@ one_thread=(--exclude 'quorum schedules*' --exclude '*lua_shim*' --exclude '*_ma
 ahead() { "$1"; }
 gate() {
   export LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick LIBLOCK_TEST_SLOWNESS=4
-  addresses --exclude 'quorum lock' --exclude 'quorum chaos' --exclude security --exclude unit_test_exhaustive
+  addresses --exclude 'quorum lock' --exclude 'quorum chaos' --exclude unit_test_exhaustive
   threads 'threads portable' --exclude 'quorum lock' --exclude 'conformance quorum' "${one_thread[@]}"
 }
 nightly_needs="valgrind go"
