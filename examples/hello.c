@@ -13,6 +13,8 @@ int main(int count, char **words) {
     fprintf(stderr, "open: %s\n", result.message);
     return 1;
   }
+  /* It is open all the same: a quorum says what it cannot do yet, and why. */
+  if (result.message[0] != '\0') fprintf(stderr, "open: %s\n", result.message);
   liblock_lock lock;
   if (liblock_acquire(context, "greeting", 8, NULL, &lock, &result) != LIBLOCK_OK) {
     fprintf(stderr, "acquire: %s\n", result.message);

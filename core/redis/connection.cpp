@@ -201,7 +201,10 @@ void Connection::handle(const Reply &reply) {
   sent_.pop()->replied(reply);
 }
 
-void Connection::on_end(const std::string &why) { drop(Status::CONNECT, why); }
+void Connection::on_end(const std::string &why) {
+  const bool is_strange = state_ == State::Greeting && tls_ == nullptr;
+  drop(Status::CONNECT, is_strange ? why + "; is that the port of a Redis server, and one without TLS?" : why);
+}
 
 void Connection::fill(std::string &wire) {
   end_growth();

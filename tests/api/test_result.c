@@ -100,6 +100,53 @@ static void a_call_that_succeeds_leaves_its_message_empty(void **state) {
   check(*state, true, clears_dead, LIBLOCK_OK);
 }
 
+/* call: with &result. */
+#define NAMES(word, call)                              \
+  do {                                                 \
+    liblock_result result = empty_result();            \
+    assert_status(LIBLOCK_INVALID_ARGUMENT, call);     \
+    assert_non_null(strstr(result.message, word));     \
+  } while (0)
+
+static void a_wrong_argument_is_named(void **state) {
+  liblock_context *c = *state;
+  liblock_lock lock;
+  liblock_info *info;
+  liblock_owner *owner;
+  liblock_completions *queue;
+  liblock_cursor *cursor;
+  static const char large[4097];
+  const liblock_bytes none = {"", 0};
+  NAMES("context is NULL", liblock_acquire(NULL, KEY("k"), NULL, &lock, &result));
+  NAMES("lock is NULL", liblock_acquire(c, KEY("k"), NULL, NULL, &result));
+  NAMES("key is NULL", liblock_acquire(c, NULL, 1, NULL, &lock, &result));
+  NAMES("key is empty", liblock_try_acquire(c, "", 0, NULL, &lock, &result));
+  NAMES("longer than 512", liblock_acquire(c, large, 513, NULL, &lock, &result));
+  NAMES("there are no keys", liblock_acquire_many(c, NULL, 0, NULL, &lock, &result));
+  NAMES("more than 1,024 keys", liblock_acquire_many(c, &none, 1025, NULL, &lock, &result));
+  NAMES("key is empty", liblock_acquire_many(c, &none, 1, NULL, &lock, &result));
+  NAMES("lock is NULL", liblock_acquire_global(c, NULL, NULL, &result));
+  NAMES("context is NULL", liblock_extend(NULL, 1, 1000, LIBLOCK_EXTEND_SET, &result));
+  NAMES("longer than 4,096", liblock_update(c, 1, large, 4097, &result));
+  NAMES("value is NULL", liblock_update(c, 1, NULL, 1, &result));
+  NAMES("owner is NULL", liblock_release_keys(c, NULL, &(liblock_bytes)BYTES("k"), 1, &result));
+  NAMES("key is empty", liblock_force_release(c, "", 0, 0, &result));
+  NAMES("LIBLOCK_DROP_QUEUE", liblock_force_release(c, KEY("k"), 64, &result));
+  NAMES("key is empty", liblock_inspect(c, "", 0, &info, &result));
+  NAMES("pointer is NULL", liblock_inspect(c, KEY("k"), NULL, &result));
+  NAMES("wait_ms", liblock_wait_released(c, KEY("k"), -2, &result));
+  NAMES("wait_ms", liblock_wait_lost(c, 1, -2, &result));
+  NAMES("255 bytes", liblock_owner_open(c, large, 256, &owner, &result));
+  NAMES("capacity", liblock_completions_open(c, 0, &queue, &result));
+  NAMES("pointer is NULL", liblock_list_locks(c, NULL, NULL, &result));
+  NAMES("context is NULL", liblock_list_locks(NULL, NULL, &cursor, &result));
+  NAMES("LIBLOCK_EXTEND_SET", liblock_extend_key(c, KEY("k"), "", 0, 1000, 7, &result));
+  NAMES("a time", liblock_extend_key(c, KEY("k"), "", 0, LIBLOCK_TTL_AUTO, LIBLOCK_EXTEND_SET, &result));
+  NAMES("longer than 4,096", liblock_update_key(c, KEY("k"), "", 0, large, 4097, &result));
+  NAMES("the id is", liblock_clear_owner(c, NULL, 0, NULL, NULL, &result));
+  NAMES("quorum's", liblock_open("redis://a,redis://b", NULL, &(liblock_context *){NULL}, &result));
+}
+
 static void a_result_of_a_newer_header_is_filled_as_far_as_it_is_known(void **state) {
   struct {
     liblock_result known;
@@ -133,6 +180,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_failing_call_says_in_its_result_what_failed),
       fresh(a_call_that_succeeds_leaves_its_message_empty),
+      fresh(a_wrong_argument_is_named),
       fresh(a_result_of_a_newer_header_is_filled_as_far_as_it_is_known),
       fresh(text_comes_out_as_with_snprintf),
   };

@@ -122,8 +122,7 @@ int main(int count, char **words) {
   const int64_t closed = now_ms() - closing;
   while (ended < asked && now_ms() - closing < 10000) usleep(1000);
   for (int i = 0; i < CONTEXTS; i++) liblock_context_free(contexts[i]);
-  const char *slowness = getenv("LIBLOCK_TEST_SLOWNESS");
-  const double slow = slowness ? atof(slowness) : 1;
+  const double slow = slowness();
   check_figure((double)longest_ms <= (WAIT_MS + TIMEOUTS_MS + 500) * slow,
                "no call takes longer than its wait and the time-outs", (long long)longest_ms);
   check_figure((double)closed <= CONTEXTS * 1500 * slow, "the contexts close within the command time-out",

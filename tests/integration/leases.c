@@ -88,12 +88,6 @@ static long long script_calls(redisContext *server) {
   return calls;
 }
 
-/* Of a sanitizer, which measures itself. */
-static double slowness(void) {
-  const char *told = getenv("LIBLOCK_TEST_SLOWNESS");
-  return told ? atof(told) : 1;
-}
-
 static atomic_int lost;
 
 static void count_lost(const liblock_completion *completion, void *user_data) {

@@ -43,6 +43,12 @@ static inline int64_t now_us(void) {
 
 static inline int64_t now_ms(void) { return now_us() / 1000; }
 
+/* Of a sanitizer, which measures itself: so many times. */
+static inline double slowness(void) {
+  const char *times = getenv("LIBLOCK_TEST_SLOWNESS");
+  return times != NULL ? atof(times) : 1;
+}
+
 static inline void pause_ms(int ms) {
   const struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
   nanosleep(&time, NULL);

@@ -67,15 +67,15 @@ enum {
 /* X(name, number, predicates, text). Numbers are never reused; new ones are added in the gaps. */
 #define LIBLOCK_STATUS_MAP(X)                                                                                  \
   X(OK, 0, 0, "success")                                                                                       \
-  X(BUSY, 1, LIBLOCK_RETRYABLE, "held by another; the one permitted attempt failed")                           \
-  X(TIMEOUT, 2, LIBLOCK_RETRYABLE, "wait_ms ended before the lock was granted")                                \
-  X(RETRIES_EXHAUSTED, 3, LIBLOCK_RETRYABLE, "all permitted retries failed")                                   \
+  X(BUSY, 1, LIBLOCK_RETRYABLE, "held by another, and one attempt was permitted; wait_ms lets it wait")        \
+  X(TIMEOUT, 2, LIBLOCK_RETRYABLE, "wait_ms ended before it was granted; liblock_inspect tells who holds it")  \
+  X(RETRIES_EXHAUSTED, 3, LIBLOCK_RETRYABLE, "all permitted retries failed; permit more, or longer intervals") \
   X(CANCELED, 4, 0, "the request was canceled")                                                                \
   X(DEADLOCK, 5, LIBLOCK_RETRYABLE, "waiting would close a cycle of owners that wait for each other")          \
   X(ALREADY_HELD, 6, 0, "the owner holds this key already and on_conflict is FAIL")                            \
   X(DEQUEUED, 7, LIBLOCK_RETRYABLE, "an administrator removed the request from the wait queue")                \
   X(TOO_LATE, 8, LIBLOCK_RETRYABLE, "granted with less than min_remaining_ms left; undone")                    \
-  X(NOT_HELD, 20, 0, "not held: released before, or never granted")                                            \
+  X(NOT_HELD, 20, 0, "not held: free, or released before; each handle is released once")                       \
   X(LOST, 21, LIBLOCK_LOST_LOCK, "the lease ended, or the lock was taken away, before this call")              \
   X(NOT_OWNER, 22, 0, "held by another owner, or with another value")                                          \
   X(IN_DOUBT, 30, LIBLOCK_RETRYABLE | LIBLOCK_MAYBE_HELD, "no answer yet; the library goes on")                \
@@ -90,7 +90,7 @@ enum {
   X(READ_ONLY, 44, LIBLOCK_RETRYABLE, "the server is a read-only replica")                                     \
   X(PROTOCOL, 45, 0, "the server's answer was not understood")                                                 \
   X(INVALID_ARGUMENT, 60, 0, "an argument is missing, malformed or out of range")                              \
-  X(INVALID_HANDLE, 61, 0, "no such handle in this context")                                                   \
+  X(INVALID_HANDLE, 61, 0, "no such handle in this context; use handles where they came from")                 \
   X(OPTIONS_MISMATCH, 62, 0, "the named context is open with other options")                                   \
   X(UNSUPPORTED, 63, 0, "this context, build or version cannot do that")                                       \
   X(LIMIT, 64, LIBLOCK_RETRYABLE, "a bound set in the options is reached")                                     \

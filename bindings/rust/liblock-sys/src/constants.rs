@@ -14,11 +14,11 @@ pub const LIBLOCK_LOST_LOCK: i32 = 4;
 
 /// Success.
 pub const LIBLOCK_OK: liblock_status = 0;
-/// Held by another; the one permitted attempt failed.
+/// Held by another, and one attempt was permitted; wait_ms lets it wait.
 pub const LIBLOCK_BUSY: liblock_status = 1;
-/// Wait_ms ended before the lock was granted.
+/// Wait_ms ended before it was granted; liblock_inspect tells who holds it.
 pub const LIBLOCK_TIMEOUT: liblock_status = 2;
-/// All permitted retries failed.
+/// All permitted retries failed; permit more, or longer intervals.
 pub const LIBLOCK_RETRIES_EXHAUSTED: liblock_status = 3;
 /// The request was canceled.
 pub const LIBLOCK_CANCELED: liblock_status = 4;
@@ -30,7 +30,7 @@ pub const LIBLOCK_ALREADY_HELD: liblock_status = 6;
 pub const LIBLOCK_DEQUEUED: liblock_status = 7;
 /// Granted with less than min_remaining_ms left; undone.
 pub const LIBLOCK_TOO_LATE: liblock_status = 8;
-/// Not held: released before, or never granted.
+/// Not held: free, or released before; each handle is released once.
 pub const LIBLOCK_NOT_HELD: liblock_status = 20;
 /// The lease ended, or the lock was taken away, before this call.
 pub const LIBLOCK_LOST: liblock_status = 21;
@@ -60,7 +60,7 @@ pub const LIBLOCK_READ_ONLY: liblock_status = 44;
 pub const LIBLOCK_PROTOCOL: liblock_status = 45;
 /// An argument is missing, malformed or out of range.
 pub const LIBLOCK_INVALID_ARGUMENT: liblock_status = 60;
-/// No such handle in this context.
+/// No such handle in this context; use handles where they came from.
 pub const LIBLOCK_INVALID_HANDLE: liblock_status = 61;
 /// The named context is open with other options.
 pub const LIBLOCK_OPTIONS_MISMATCH: liblock_status = 62;

@@ -12,11 +12,11 @@ numbers! {
     Status {
         /// Success.
         Ok = sys::LIBLOCK_OK,
-        /// Held by another; the one permitted attempt failed.
+        /// Held by another, and one attempt was permitted; wait_ms lets it wait.
         Busy = sys::LIBLOCK_BUSY,
-        /// Wait_ms ended before the lock was granted.
+        /// Wait_ms ended before it was granted; liblock_inspect tells who holds it.
         Timeout = sys::LIBLOCK_TIMEOUT,
-        /// All permitted retries failed.
+        /// All permitted retries failed; permit more, or longer intervals.
         RetriesExhausted = sys::LIBLOCK_RETRIES_EXHAUSTED,
         /// The request was canceled.
         Canceled = sys::LIBLOCK_CANCELED,
@@ -28,7 +28,7 @@ numbers! {
         Dequeued = sys::LIBLOCK_DEQUEUED,
         /// Granted with less than min_remaining_ms left; undone.
         TooLate = sys::LIBLOCK_TOO_LATE,
-        /// Not held: released before, or never granted.
+        /// Not held: free, or released before; each handle is released once.
         NotHeld = sys::LIBLOCK_NOT_HELD,
         /// The lease ended, or the lock was taken away, before this call.
         Lost = sys::LIBLOCK_LOST,
@@ -58,7 +58,7 @@ numbers! {
         Protocol = sys::LIBLOCK_PROTOCOL,
         /// An argument is missing, malformed or out of range.
         InvalidArgument = sys::LIBLOCK_INVALID_ARGUMENT,
-        /// No such handle in this context.
+        /// No such handle in this context; use handles where they came from.
         InvalidHandle = sys::LIBLOCK_INVALID_HANDLE,
         /// The named context is open with other options.
         OptionsMismatch = sys::LIBLOCK_OPTIONS_MISMATCH,
