@@ -73,7 +73,8 @@ const char *read_host(Bytes text, ServerAddress &address) {
       return "after the ']' of an IPv6 address comes ':' and a port, or nothing";
     if (!port.empty()) port.remove_prefix(1);
   } else {
-    if (text.find(',') != Bytes::npos) return "a list of servers is a quorum's, as in quorum:redis://a,redis://b,redis://c";
+    if (text.find(',') != Bytes::npos)
+      return "a list of servers is a quorum's, as in quorum:redis://a,redis://b,redis://c";
     const size_t colon = text.find(':');
     if (colon != Bytes::npos && text.find(':', colon + 1) != Bytes::npos)
       return "an IPv6 address must stand in brackets, as in redis://[::1]:6379";
