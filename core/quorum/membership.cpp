@@ -83,11 +83,35 @@ Node *Membership::find_node(const Member &member) const {
   return nullptr;
 }
 
+size_t Membership::marked_by(const std::string &cluster) const {
+  const auto &nodes = instance_.nodes();
+  return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(), [&](const auto &node) {
+    Configuration::Identity identity;
+    return Configuration::parse_who(node->hello().who, identity) && identity.cluster == cluster;
+  }));
+}
+
+// Whoever came while a stranger stood in a node's place, and met nobody else, went by the stranger's quorum.
+bool Membership::has_met_strangers(const std::string &cluster) const {
+  return known_ && !was_reached_ && cluster != configuration_.cluster &&
+         marked_by(cluster) > marked_by(configuration_.cluster);
+}
+
+void Membership::go_over_to(const std::string &cluster, const Configuration &configuration) {
+  for (const auto &node : instance_.nodes()) {
+    Configuration::Identity identity;
+    const bool is_of_it = Configuration::parse_who(node->hello().who, identity) && identity.cluster == cluster;
+    node->id = is_of_it ? identity.node : std::string();
+  }
+  adopt(Configuration(configuration));
+}
+
 void Membership::heard(Node &node) {
   const Hello &hello = node.hello();
   node.set_waiting();
   Configuration::Identity identity;
   const bool is_marked = Configuration::parse_who(hello.who, identity);
+  if (is_marked && has_met_strangers(identity.cluster)) return go_over_to(identity.cluster, hello.configuration);
   // Ids are unique within a cluster only.
   const bool may_be_ours = is_marked && (!known_ || identity.cluster == configuration_.cluster);
   // An id that was removed is nobody's: its server is known by its address, and may be given another id.
@@ -100,6 +124,7 @@ void Membership::heard(Node &node) {
   if (is_of_ours && identity.epoch > configuration_.epoch) adopt(hello.configuration);
   if (known_) {
     place(node);
+    was_reached_ |= least_rule().is_reached(ready());
   } else {
     decide();
   }
@@ -127,7 +152,13 @@ uint32_t Membership::votes_to_begin() const {
   return votes_needed(instance_.options.votes, instance_.options.nodes.size());
 }
 
-// The first configuration: the newest that any server has, once all have spoken that will.
+// The newest of those that most of the servers go by: one may be a node of another quorum.
+bool Membership::is_rather(const Configuration &one, const Configuration &other) const {
+  const size_t of_one = marked_by(one.cluster), of_other = marked_by(other.cluster);
+  return of_one != of_other ? of_one > of_other : one.epoch > other.epoch;
+}
+
+// The first configuration: that of the servers which have one, once all have spoken that will.
 void Membership::decide() {
   const auto &nodes = instance_.nodes();
   const bool all_spoke = std::none_of(nodes.begin(), nodes.end(), [](const auto &n) {
@@ -142,7 +173,7 @@ void Membership::decide() {
     if (node->state() != Node::State::Waiting) continue;
     ++answering;
     const Hello &hello = node->hello();
-    if (!hello.who.empty() && (newest == nullptr || hello.configuration.epoch > newest->epoch))
+    if (!hello.who.empty() && (newest == nullptr || is_rather(hello.configuration, *newest)))
       newest = &hello.configuration;
   }
   if (answering == 0) return;
@@ -181,6 +212,7 @@ void Membership::adopt(const Configuration &configuration) {
   for (const auto &node : instance_.nodes()) {
     if (node->state() == Node::State::Waiting || node->state() == Node::State::Ready) place(*node);
   }
+  was_reached_ |= least_rule().is_reached(ready());
   instance_.nodes_changed();
 }
 

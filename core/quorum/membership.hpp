@@ -7,7 +7,8 @@
 //   no mark, any       the configuration that their addresses give (alike for all who name them) is theirs: they are
 //                      marked, and silent for max_ttl_ms, once as many answer as must vote
 //   a mark, some       the newest of theirs counts; those without a mark join it, and are silent
-//   marks of others    whoever belongs to another cluster is refused
+//   marks of others    that of most counts; whoever belongs to another cluster is refused. Until once as many as must
+//                      vote were there, the cluster of more of them is gone over to
 //   no mark, and one   nothing is marked: what was named by mistake (a replica, a server twice) would be in the
 //   is refused         configuration for good
 #pragma once
@@ -60,6 +61,10 @@ class Membership {
   void decide();
   uint32_t votes_to_begin() const;
   void look_again();
+  size_t marked_by(const std::string &cluster) const;
+  bool is_rather(const Configuration &one, const Configuration &other) const;
+  bool has_met_strangers(const std::string &cluster) const;
+  void go_over_to(const std::string &cluster, const Configuration &configuration);
   bool is_one_of_its_kind(const Node &node) const;
   void forget_strangers();
   void refuse_copies();
@@ -73,6 +78,7 @@ class Membership {
   Instance &instance_;
   bool known_ = false;
   bool was_held_up_ = false;
+  bool was_reached_ = false;  // as many as must vote were there at once
   Configuration configuration_;
 };
 

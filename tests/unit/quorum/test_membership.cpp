@@ -164,6 +164,51 @@ UNIT_TEST(a_server_that_is_refused_leaves_no_mark_on_the_others_that_were_named_
 
 namespace {
 
+// A node of another quorum, such as a backup of its, stands in the first one's place.
+void replace_first(Stage &s) {
+  Node &first = *s.nodes[0];
+  first.stop(Node::Data::Lost);
+  first.start();
+  for (Process *by : {s.a.get(), s.b.get()}) s.world.link(by->host(), first).cut();
+  auto other = liblock::quorum::Configuration::first({"redis://x", "redis://y", "redis://z"}, 0, 60'000, false);
+  other.epoch = 7;
+  first.ask({"HSET", "ll1:node", "who", other.who("n1"), "record", other.to_text(), "boot", "1", "max_ttl_ms", "60000",
+             "trusts_disk", "0", "silent_until", "0", "needs_floor", "0", "high", "7", "floor", "7"});
+}
+
+}  // namespace
+
+UNIT_TEST(whoever_comes_late_goes_by_the_quorum_of_most_of_the_servers_that_are_named) {
+  Stage s(3, 1, true, brief());
+  replace_first(s);
+  Process late(s.world, "late", over(s.nodes, brief()));
+  EXPECT(open(late, s.world)->says("belongs to another quorum"));
+  s.world.run_ms(30'000);
+  late.take("k", brief_lease());
+}
+
+UNIT_TEST(whoever_has_met_a_server_of_another_quorum_alone_finds_his_own_when_more_are_there) {
+  Stage s(3, 1, true, brief());
+  replace_first(s);
+  Process late(s.world, "late", over(s.nodes, brief()));
+  for (const int n : {1, 2}) s.world.link(late.host(), *s.nodes[n]).cut();
+  open(late, s.world);
+  Wanted &lock = late.acquire({"k"}, without_waiting(1'000));
+  s.world.run_ms(1'000);
+  EXPECT(lock.is(Status::NO_QUORUM));
+  for (const int n : {1, 2}) s.world.link(late.host(), *s.nodes[n]).mend();
+  s.world.run_ms(30'000);
+  late.take("k", brief_lease());
+  s.nodes[0]->flush_data();
+  for (Process *by : {s.a.get(), s.b.get()}) s.world.link(by->host(), *s.nodes[0]).mend();
+  s.world.run_ms(30'000);
+  s.nodes[1]->stop(Node::Data::Kept);
+  s.world.run_ms(500);
+  late.take("l", brief_lease());
+}
+
+namespace {
+
 // Whoever comes late reaches none but a node that has just lost its data, by names that are not those which the quorum
 // was begun with: a mark of theirs would be another quorum's.
 struct Alone {
@@ -353,6 +398,8 @@ UNIT_MAIN("the members of a quorum",
           cmocka_unit_test(a_context_that_still_names_a_node_that_was_removed_opens_and_shows_it_as_refused),
           cmocka_unit_test(of_new_servers_it_is_said_that_a_quorum_of_them_can_begin),
           cmocka_unit_test(a_server_that_is_refused_leaves_no_mark_on_the_others_that_were_named_with_it),
+          cmocka_unit_test(whoever_comes_late_goes_by_the_quorum_of_most_of_the_servers_that_are_named),
+          cmocka_unit_test(whoever_has_met_a_server_of_another_quorum_alone_finds_his_own_when_more_are_there),
           cmocka_unit_test(a_node_that_lost_its_data_is_not_marked_by_whoever_reaches_it_alone),
           cmocka_unit_test(what_was_said_before_the_others_answered_is_asked_anew),
           cmocka_unit_test(a_server_that_has_another_ones_data_while_that_is_down_is_known_once),
