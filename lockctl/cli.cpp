@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cstring>
 #include <iterator>
 
 #include "arguments.hpp"
@@ -224,6 +226,37 @@ void describe_below(const std::string &path, const CLI::App &app, std::vector<Co
   }
 }
 
+// A word as it can be typed into a shell.
+std::string typed(const std::string &word) {
+  const bool is_plain =
+      !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char byte) {
+        return (byte < 0x80 && std::isalnum(byte) != 0) || std::strchr("_-./:=@%+,", byte) != nullptr;
+      });
+  return is_plain ? word : quoted(word);
+}
+
+// What stands where nothing is expected. Behind the key of run that is its command, as a rule, whose "--" was
+// forgotten; what in it looks like an option of run was taken for one: the command is shown whole only where it is.
+std::string why_not_expected(const CLI::App &app, const Arguments &arguments,
+                             const std::vector<std::string> &words) {
+  const auto extra = app.remaining(true);
+  const bool is_run = app.got_subcommand("run"), is_option = extra.front().starts_with("-");
+  if (is_run && !is_option && arguments.run.command.empty()) {
+    const bool is_whole =
+        extra.size() <= words.size() && std::equal(extra.rbegin(), extra.rend(), words.rbegin());
+    std::string command;
+    for (const auto &word : extra) command += " " + typed(word);
+    if (!is_whole) command = " " + typed(extra.front()) + " …";
+    return "the command of run comes behind --; say: lockctl run " + typed(arguments.run.key) + " --" +
+           command;
+  }
+  std::string all;
+  for (const auto &word : extra) all += (all.empty() ? "'" : ", '") + word + "'";
+  std::string command;
+  for (const CLI::App *below : app.get_subcommands()) command += below->get_name() + " ";
+  return "no option or argument " + all + " is known here; see lockctl " + command + "--help";
+}
+
 }  // namespace
 
 std::vector<CommandSpec> describe() {
@@ -247,13 +280,13 @@ void parse(int argc, char **argv, Arguments &arguments) {
     arguments.run.command.assign(mark + 1, words.end());
     words.erase(mark, words.end());
   }
-  std::reverse(words.begin(), words.end());  // as the parser wants them
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // as the parser wants them
   CLI::App app(
       "Keyed locks on a Redis or Valkey server, or over a quorum of them, for operators and scripts.",
       "lockctl");
   declare(app, arguments);
   try {
-    app.parse(words);
+    app.parse(reversed);
   } catch (const CLI::Success &wish) {
     app.exit(wish);
     return;
@@ -262,6 +295,8 @@ void parse(int argc, char **argv, Arguments &arguments) {
     const std::string cause =
         unknown.empty() ? error.what() : "no command or option '" + unknown.front() + "'";
     throw Failure(kUsage, printable(cause) + "; see lockctl --help");
+  } catch (const CLI::ExtrasError &) {
+    throw Failure(kUsage, printable(why_not_expected(app, arguments, words)));
   } catch (const CLI::ParseError &error) {
     throw Failure(kUsage, printable(error.what()) + "; see lockctl --help");
   }

@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "text.hpp"
 
 namespace lockctl {
 namespace {
@@ -35,13 +36,6 @@ std::vector<std::string> words_below(const std::vector<CommandSpec> &commands, c
   }
   if (path == "completion") words = {"bash", "zsh", "fish"};
   return words;
-}
-
-std::string quoted(std::string text) {
-  for (size_t at = text.find('\''); at != std::string::npos; at = text.find('\'', at + 4)) {
-    text.replace(at, 1, "'\\''");
-  }
-  return "'" + text + "'";
 }
 
 // What follows an option that takes a value, as a case of bash's.

@@ -94,6 +94,13 @@ std::string hexadecimal(std::string_view text) {
   return out;
 }
 
+std::string quoted(std::string text) {
+  for (size_t at = text.find('\''); at != std::string::npos; at = text.find('\'', at + 4)) {
+    text.replace(at, 1, "'\\''");
+  }
+  return "'" + text + "'";
+}
+
 size_t columns_of(std::string_view text) {
   size_t columns = 0;
   char32_t character = 0;

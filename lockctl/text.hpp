@@ -16,6 +16,9 @@ bool is_utf8(std::string_view text);
 std::string printable(std::string_view text);
 std::string hexadecimal(std::string_view text);
 
+// In single quotes, as every shell takes it for one word.
+std::string quoted(std::string text);
+
 // Columns that printable text takes in a terminal, and its beginning that fits into so many.
 size_t columns_of(std::string_view text);
 std::string clipped(std::string_view text, size_t columns);

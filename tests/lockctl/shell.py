@@ -52,6 +52,18 @@ def a_command_that_does_not_exist_is_named_and_help_is_one():
 
 
 @test
+def a_command_of_run_without_its_two_dashes_is_told_where_they_belong():
+    for words, cure in ((["k", "echo", "hi"], "k -- echo hi"), (["echo", "echo", "hi"], "echo -- echo hi"),
+                        (["a key", "sh", "-c", "echo 1"], "'a key' -- sh -c 'echo 1'"),
+                        (["k", "rm", "-q", "x"], "k -- rm …")):  # -q was taken for run's own
+        done = lockctl("run", *words, url="local:", code=64)
+        same(done.err, f"lockctl: the command of run comes behind --; say: lockctl run {cure}\n")
+    for words in (["run", "k", "more", "--", "true"], ["info", "k", "more"], ["run", "k", "--more", "--", "true"]):
+        err = lockctl(*words, url="local:", code=64).err
+        same(("more' is known here" in err, f"see lockctl {words[0]} --help" in err), (True, True))
+
+
+@test
 def no_server_is_guessed():
     same("LIBLOCK_URL" in lockctl("ls", code=64).err, True)
     lockctl("ls", url="redis:/nonsense", code=78)
