@@ -4,6 +4,7 @@
 
 #include "exit_code.hpp"
 #include "text.hpp"
+#include "wording.hpp"
 
 namespace lockctl {
 namespace {
@@ -68,7 +69,7 @@ Context open_context(const Settings &settings, bool local_is_allowed) {
 }
 
 std::string message_of(liblock_status status, const liblock_result &result) {
-  return result.message[0] != '\0' ? result.message : liblock_status_text(status);
+  return result.message[0] != '\0' ? message_in(result) : reworded(liblock_status_text(status));
 }
 
 liblock_status expect(liblock_status status, const liblock_result &result, liblock_status also) {

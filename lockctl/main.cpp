@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "commands.hpp"
+#include "context.hpp"
 #include "credentials.hpp"
 #include "exit_code.hpp"
 #include "record.hpp"
@@ -50,6 +51,13 @@ int perform(Arguments &arguments) {
   throw Failure(kInternal, "no command '" + arguments.command + "'; please report this");
 }
 
+// The library's messages have an end; what is wrong with many nodes goes beyond it.
+std::string whole(const Failure &failure, const Settings &settings) {
+  const std::string text = failure.what();
+  const bool is_of_nodes = failure.code == kUnavailable && is_quorum(settings);
+  return is_of_nodes && text.ends_with(" …") ? text + " (lockctl quorum status tells all of it)" : text;
+}
+
 int fail(bool json, int code, liblock_status status, const char *message) {
   if (!json) {
     say(message);
@@ -72,7 +80,8 @@ int guarded(int argc, char **argv) {
     wipe_passwords(argc, argv);
     return perform(arguments);
   } catch (const Failure &failure) {
-    return fail(arguments.settings.json, failure.code, failure.status, failure.what());
+    return fail(arguments.settings.json, failure.code, failure.status,
+                whole(failure, arguments.settings).c_str());
   } catch (const std::exception &error) {
     return fail(arguments.settings.json, kInternal, LIBLOCK_OK, error.what());
   }

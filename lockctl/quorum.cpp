@@ -9,6 +9,7 @@
 #include "context.hpp"
 #include "exit_code.hpp"
 #include "text.hpp"
+#include "wording.hpp"
 
 namespace lockctl {
 namespace {
@@ -52,7 +53,7 @@ int32_t add_node(const liblock_node *node, void *user_data) {
           .set("round_trip_us", node->round_trip_us)
           .set("clock_offset_ms", node->clock_offset_ms)
           .set("lag_ms", node->lag_ms)
-          .set("why", std::string(bytes(node->why.data, node->why.size))));
+          .set("why", reworded(bytes(node->why.data, node->why.size))));
   return 0;
 }
 
@@ -95,7 +96,7 @@ Seen look(liblock_context *context) {
   liblock_result result = LIBLOCK_RESULT_INIT;
   liblock_quorum_state_init(&seen.state, sizeof seen.state);
   expect(liblock_quorum_status(context, &seen.state, add_node, &seen.nodes, &result), result);
-  seen.message = result.message;
+  seen.message = message_in(result);
   return seen;
 }
 

@@ -19,6 +19,7 @@
 #include "context.hpp"
 #include "exit_code.hpp"
 #include "text.hpp"
+#include "wording.hpp"
 
 namespace lockctl {
 namespace {
@@ -165,10 +166,10 @@ class Run {
     const ExitCode code = exit_code_of(end.status);
     if (code == kUnavailable || code == kRefused) {
       liblock_result result = LIBLOCK_RESULT_INIT;
-      if (liblock_ping(context_.get(), &result) != LIBLOCK_OK && result.message[0] != '\0')
-        return result.message;
+      const liblock_status now = liblock_ping(context_.get(), &result);
+      if (now != LIBLOCK_OK && result.message[0] != '\0') return message_of(now, result);
     }
-    return end.message != nullptr ? end.message : liblock_status_text(end.status);
+    return reworded(end.message != nullptr ? end.message : liblock_status_text(end.status));
   }
 
   void say_waiting() const {

@@ -41,6 +41,27 @@ def servers_that_nobody_has_made_a_quorum_grant_nothing_and_status_says_why():
 
 
 @test
+def what_the_library_says_to_do_is_said_as_a_command():
+    with quorum() as servers:
+        for words in (["quorum", "status"], ["quorum", "status", "--json"], ["run", "-n", "k", "--", "x"],
+                      ["run", "-n", "--json", "k", "--", "x"]):
+            done = lockctl(*words, url=servers.url, code=69)
+            same(("lockctl quorum init" in done.out + done.err, "liblock_" in done.out + done.err), (True, False))
+    with founded() as servers:
+        done = lockctl("quorum", "init", url=servers.url, code=78)
+        same(("--force marks it anew" in done.err, "FORCE" in done.err), (True, False))
+
+
+@test
+def a_message_that_is_too_long_ends_after_a_word_and_says_who_tells_the_rest():
+    with quorum(5) as servers:
+        for server in servers.servers:
+            server.kill()
+        err = lockctl("info", "k", url=servers.url, code=69).err
+        same(err.endswith(" … (lockctl quorum status tells all of it)\n"), True)
+
+
+@test
 def init_makes_a_quorum_once_and_again_only_by_force_and_a_yes():
     with founded() as servers:
         shown = lockctl("quorum", "status", "--json", url=servers.url).json

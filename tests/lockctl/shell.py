@@ -176,6 +176,23 @@ def zsh_loads_its_completion():
     same((lines[0], lines[-1]), ("#compdef lockctl", '_lockctl "$@"'))
 
 
+# Calls that a message may name and lockctl has no command for, or never makes so that it could hear of them; and names
+# that are no calls.
+WITHOUT_COMMAND = {"liblock_open", "liblock_export", "liblock_inspect", "liblock_context_options_init",
+                   "liblock_acquire_options_init", "liblock_acquire_seconds", "liblock_hold_seconds", "liblock_"}
+
+
+@test
+def every_call_that_a_message_of_the_library_names_has_a_word_of_lockctl_or_none():
+    named = set()
+    for path in [*ROOT.glob("core/**/*.cpp"), *ROOT.glob("capi/*.cpp")]:
+        code = re.sub(r"^\s*(#include|//).*$", "", path.read_text(), flags=re.MULTILINE)
+        for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', code):
+            named |= set(re.findall(r"\bliblock_\w*", text))
+    words = set(re.findall(r'Word\{"(liblock_\w+)', (ROOT / "lockctl/wording.cpp").read_text()))
+    same((len(words) >= 4, named - WITHOUT_COMMAND), (True, words))
+
+
 def snippets(path):
     """The shell blocks of a document, with the exit code that a line before each says."""
     text = path.read_text()

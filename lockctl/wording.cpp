@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// The table of words, and their exchange. A word is exchanged only where it stands alone: ttl_ms is not within
+// max_ttl_ms. Beside an option's name that of the library is kept where it tells the unit of the numbers behind it.
+#include "wording.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace lockctl {
+namespace {
+
+struct Word {
+  std::string_view of_library, of_lockctl;
+};
+
+// Of two that begin alike the longer one stands first.
+constexpr std::array kWords = {
+    Word{"liblock_quorum_init", "lockctl quorum init"},
+    Word{"liblock_quorum_set_nodes", "lockctl quorum set-nodes"},
+    Word{"liblock_quorum_status", "lockctl quorum status"},
+    Word{"liblock_list_each with zombies_only", "lockctl ls --zombies"},
+    Word{"FORCE marks it anew", "--force marks it anew"},
+    Word{"once more, with FORCE", "once more, with --force"},
+    Word{"connect_timeout_ms", "--timeout"},
+    Word{"command_timeout_ms", "--timeout"},
+    Word{"max_hold_ms", "--max-hold (max_hold_ms)"},
+    Word{"max_ttl_ms is", "--max-ttl (max_ttl_ms) is"},
+    Word{"ttl_ms", "--ttl (ttl_ms)"},
+    Word{"wait_ms", "--wait"},
+    Word{"value_size is", "the size of --value is"},
+    Word{"priority is", "--priority is"},
+    Word{"votes is", "--votes is"},
+    // Constants, which nobody can type.
+    Word{"), LIBLOCK_TTL_AUTO or LIBLOCK_TTL_NONE", ")"},
+    Word{", or LIBLOCK_DEFAULT", ""},
+};
+
+bool is_of_a_word(char byte) { return std::isalnum(static_cast<unsigned char>(byte)) != 0 || byte == '_'; }
+
+bool stands_alone(std::string_view text, size_t at, size_t size) {
+  const bool begins = at == 0 || !is_of_a_word(text[at]) || !is_of_a_word(text[at - 1]);
+  const size_t end = at + size;
+  return begins && (end == text.size() || !is_of_a_word(text[end - 1]) || !is_of_a_word(text[end]));
+}
+
+}  // namespace
+
+std::string reworded(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const auto word = std::find_if(kWords.begin(), kWords.end(), [&](const Word &one) {
+      return text.substr(at).starts_with(one.of_library) && stands_alone(text, at, one.of_library.size());
+    });
+    if (word == kWords.end()) {
+      out += text[at++];
+    } else {
+      out += word->of_lockctl;
+      at += word->of_library.size();
+    }
+  }
+  return out;
+}
+
+std::string message_in(const liblock_result &result) {
+  const std::string_view text = result.message;
+  if (text.size() + 1 < sizeof result.message) return reworded(text);
+  return reworded(text.substr(0, text.find_last_of(' '))) + " …";
+}
+
+}  // namespace lockctl
