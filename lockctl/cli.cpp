@@ -41,8 +41,19 @@ void choice(CLI::App &app, const std::string &name, const std::array<const char 
   app.add_option_function<std::string>(name, read, help)->type_name(all);
 }
 
+// What is wrong with a key or a timeout, nothing = "". The library would say the same of names that nobody typed.
+std::string is_key(const std::string &text) {
+  if (text.empty()) return "it is empty; a key has 1 to 512 bytes";
+  return text.size() <= 512 ? "" : "it has " + with_commas(text.size()) + " bytes; a key has 1 to 512";
+}
+
+std::string is_timeout(const std::string &text) {
+  const int64_t ms = parse_duration_ms("--timeout", text);
+  return ms >= 1 && ms <= 600000 ? "" : "'" + text + "' is out of range; give 1ms to 10m";
+}
+
 void add_key(CLI::App &app, std::string &key, const std::string &help) {
-  app.add_option("KEY", key, help)->required()->type_name("");
+  app.add_option("KEY", key, help)->required()->type_name("")->check(is_key);
 }
 
 // A variable that a script forgot to set must not widen what is cleared.
@@ -64,7 +75,8 @@ void add_settings(CLI::App &app, Settings &settings) {
   app.add_option("--cert-file", settings.certificate_file, "certificate to show over TLS")->type_name("FILE");
   app.add_option("--key-file", settings.key_file, "its private key")->type_name("FILE");
   app.add_flag("--insecure", settings.insecure, "take any certificate: anybody in between can be the server");
-  duration(app, "--timeout", settings.timeout_ms, "for a connection, and for an answer; default 1s");
+  duration(app, "--timeout", settings.timeout_ms, "for a connection, and for an answer; default 1s")
+      ->check(is_timeout);
   choice(
       app, "--color", kColours, [&settings](int n) { settings.colour = static_cast<WhenColour>(n); },
       "when to colour; auto: on a terminal, unless NO_COLOR is set");

@@ -103,17 +103,21 @@ class Run {
     const auto &key = options_.key;
     const liblock_status asked =
         liblock_acquire_async(context_.get(), key.data(), key.size(), &wanted, nullptr, nullptr, &request);
-    if (asked != LIBLOCK_OK) throw Failure(exit_code_of(asked), refusal(asked), asked);
+    if (asked != LIBLOCK_OK) throw Failure(exit_code_of(asked), refusal(asked, wanted), asked);
     return await_grant(request);
   }
 
-  // The asynchronous call has no result that could say which value was wrong.
-  std::string refusal(liblock_status status) const {
-    return std::string(liblock_status_text(status)) +
-           (status == LIBLOCK_INVALID_ARGUMENT
-                ? ": the key has 1 to 512 bytes, the value 4,096 at most; --ttl is 20ms "
-                  "at least, and no longer than the server's or quorum's longest"
-                : "");
+  // The asynchronous call has no result that could say which value was wrong; one that waits has, refuses the same, and
+  // does so before it asks a server.
+  std::string refusal(liblock_status status, const liblock_acquire_options &wanted) const {
+    liblock_result result = LIBLOCK_RESULT_INIT;
+    if (status == LIBLOCK_INVALID_ARGUMENT || status == LIBLOCK_UNSUPPORTED) {
+      liblock_lock lock = 0;
+      const auto &key = options_.key;
+      if (liblock_try_acquire(context_.get(), key.data(), key.size(), &wanted, &lock, &result) == LIBLOCK_OK)
+        liblock_release(context_.get(), lock, nullptr);
+    }
+    return message_of(status, result);
   }
 
   int await_grant(liblock_request request) {

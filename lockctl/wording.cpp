@@ -34,6 +34,7 @@ constexpr std::array kWords = {
     // Constants, which nobody can type.
     Word{"), LIBLOCK_TTL_AUTO or LIBLOCK_TTL_NONE", ")"},
     Word{", or LIBLOCK_DEFAULT", ""},
+    Word{"LIBLOCK_VOTES_ALL", "-1 for all"},
 };
 
 bool is_of_a_word(char byte) { return std::isalnum(static_cast<unsigned char>(byte)) != 0 || byte == '_'; }

@@ -50,6 +50,8 @@ def what_the_library_says_to_do_is_said_as_a_command():
     with founded() as servers:
         done = lockctl("quorum", "init", url=servers.url, code=78)
         same(("--force marks it anew" in done.err, "FORCE" in done.err), (True, False))
+        done = lockctl("run", "--order", "lifo", "k", "--", "true", url=servers.url, code=78)
+        same("a quorum knows FIFO" in done.err, True)
 
 
 @test

@@ -49,10 +49,17 @@ def a_wrong_password_is_77_and_a_key_that_is_no_lock_78():
 
 
 @test
-def what_is_wrong_in_a_request_is_64():
+def what_is_wrong_in_a_request_is_64_and_the_value_is_named():
     with Server() as server:
-        for words in (["--ttl", "5ms", "k"], ["k" * 513], [""], ["--value", "v" * 4097, "k"], ["--ttl", "30", "k"],
-                      ["--wait", "soon", "k"], ["--order", "random", "k"], ["--grace", "-1s", "k"]):
+        for words, cause in ((["--ttl", "5ms", "k"], "--ttl (ttl_ms) is 5; use 20 to "), ([""], "KEY: it is empty"),
+                             (["k" * 513], "KEY: it has 513 bytes"), (["--max-hold", "5ms", "k"], "--max-hold "),
+                             (["--value", "v" * 4097, "k"], "the size of --value is 4097; use 0 to 4096"),
+                             (["--priority", "2000000", "k"], "--priority is 2000000; use ")):
+            done = lockctl("run", *words, "--", "true", url=server.url, code=64)
+            same((cause in done.err, "LIBLOCK_" in done.err), (True, False))
+        same(server.locks(), [])
+        for words in (["--ttl", "30", "k"], ["--wait", "soon", "k"], ["--order", "random", "k"],
+                      ["--grace", "-1s", "k"]):
             done = lockctl("run", *words, "--", "true", url=server.url, code=64)
             same(done.err.startswith("lockctl: "), True)
         same("lockctl run KEY -- COMMAND" in lockctl("run", "k", url=server.url, code=64).err, True)

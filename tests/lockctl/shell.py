@@ -64,6 +64,13 @@ def a_command_of_run_without_its_two_dashes_is_told_where_they_belong():
 
 
 @test
+def a_timeout_that_is_out_of_range_is_named_as_it_was_given():
+    for time in ("0", "11m"):
+        err = lockctl("--timeout", time, "ping", url="redis://127.0.0.1:1", code=64).err
+        same(err, f"lockctl: --timeout: '{time}' is out of range; give 1ms to 10m; see lockctl --help\n")
+
+
+@test
 def no_server_is_guessed():
     same("LIBLOCK_URL" in lockctl("ls", code=64).err, True)
     lockctl("ls", url="redis:/nonsense", code=78)
