@@ -40,7 +40,7 @@ struct Part {
 class Bench {
  public:
   explicit Bench(const Arguments &arguments)
-      : arguments_(arguments), context_(open_context(arguments.settings, true)) {
+      : arguments_(arguments), context_(open_context(arguments.settings, true, &notice_)) {
     std::random_device random;
     names_ = "lockctl-bench/" + std::to_string(random()) + "/";
   }
@@ -48,6 +48,7 @@ class Bench {
   int perform() {
     liblock_result result = LIBLOCK_RESULT_INIT;
     expect(liblock_ping(context_.get(), &result), result);
+    if (!notice_.empty() && !arguments_.settings.json) say("waiting: " + notice_);
     const int64_t threads = arguments_.bench.threads;
     Table table({"PAIRS/S", "P50 US", "P99 US", "MAX US", "ACQUIRE AND RELEASE BY"});
     for (const Part &part : {Part{"alone", "one thread", 1, false},
@@ -136,6 +137,7 @@ class Bench {
   }
 
   const Arguments &arguments_;
+  std::string notice_;
   const Context context_;
   std::string names_;
 };

@@ -39,7 +39,7 @@ const char *order_name(int32_t order) {
 
 bool is_quorum(const Settings &settings) { return settings.url.starts_with("quorum:"); }
 
-Context open_context(const Settings &settings, bool local_is_allowed) {
+Context open_context(const Settings &settings, bool local_is_allowed, std::string *notice) {
   if (settings.url.starts_with("local:") && !local_is_allowed) {
     throw Failure(kUnsuitable,
                   "a local context ends with this process, so there is nothing to see or to exclude; "
@@ -65,7 +65,18 @@ Context open_context(const Settings &settings, bool local_is_allowed) {
   liblock_context *context = nullptr;
   liblock_result result = LIBLOCK_RESULT_INIT;
   expect(liblock_open(settings.url.c_str(), &options, &context, &result), result);
-  return Context(context);
+  Context opened(context);
+  if (notice != nullptr) *notice = why_none_is_granted(context, message_in(result));
+  return opened;
+}
+
+std::string why_none_is_granted(liblock_context *context, const std::string &notice) {
+  liblock_quorum_state state;
+  liblock_quorum_state_init(&state, sizeof state);
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  const bool is_one = liblock_quorum_status(context, &state, nullptr, nullptr, &result) == LIBLOCK_OK;
+  if (!is_one || can_grant(state)) return "";
+  return notice.empty() ? message_in(result) : notice;
 }
 
 std::string message_of(liblock_status status, const liblock_result &result) {

@@ -28,8 +28,16 @@ using Info = std::unique_ptr<liblock_info, Free>;
 using Cursor = std::unique_ptr<liblock_cursor, Free>;
 
 // Opens what the settings name. A url of the local context is refused unless allowed: it ends with this process.
-Context open_context(const Settings &settings, bool local_is_allowed = false);
+// notice: why nobody can be granted a lock yet, and the cure: a quorum is opened also when too few of its nodes vote.
+Context open_context(const Settings &settings, bool local_is_allowed = false, std::string *notice = nullptr);
 bool is_quorum(const Settings &settings);
+// Enough of its nodes vote.
+inline bool can_grant(const liblock_quorum_state &state) {
+  return state.votes > 0 && state.voting >= state.votes;
+}
+// The same as it is now: the notice of the opening, or what the nodes say; "" where enough of them vote, or it is no
+// quorum.
+std::string why_none_is_granted(liblock_context *context, const std::string &notice);
 
 // OK, or one of the other statuses that the caller deals with himself, else a Failure with the result's message.
 liblock_status expect(liblock_status status, const liblock_result &result, liblock_status also = LIBLOCK_OK);

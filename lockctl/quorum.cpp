@@ -64,8 +64,8 @@ int64_t number_at(const Record &record, size_t n) { return std::get<int64_t>(rec
 
 void print(const liblock_quorum_state &state, const std::vector<Record> &nodes, const std::string &message) {
   std::printf("%u of %u nodes vote, %u must grant: %s\n", state.voting, state.nodes, state.votes,
-              state.voting >= state.votes ? coloured(Colour::green, "locks can be granted").c_str()
-                                          : coloured(Colour::red, "no lock can be granted").c_str());
+              can_grant(state) ? coloured(Colour::green, "locks can be granted").c_str()
+                               : coloured(Colour::red, "no lock can be granted").c_str());
   std::printf("cluster %s, epoch %llu, longest lease %s%s\n",
               state.cluster_id[0] ? state.cluster_id : "not known yet",
               static_cast<unsigned long long>(state.epoch), for_people(state.max_ttl_ms).c_str(),
@@ -87,7 +87,6 @@ struct Seen {
   liblock_quorum_state state;
   std::vector<Record> nodes;
   std::string message;
-  bool can_grant() const { return state.votes > 0 && state.voting >= state.votes; }
 };
 
 Seen look(liblock_context *context) {
@@ -112,11 +111,10 @@ Seen look_until(liblock_context *context, Settled settled) {
 }
 
 void show(Seen seen, bool json) {
-  const bool can_grant = seen.can_grant();
   if (json) {
     const liblock_quorum_state &state = seen.state;
     std::puts(to_json(Record()
-                          .set("can_grant", can_grant)
+                          .set("can_grant", can_grant(seen.state))
                           .set("cluster", std::string(state.cluster_id))
                           .set("epoch", state.epoch)
                           .set("max_ttl_ms", state.max_ttl_ms)
@@ -157,7 +155,7 @@ int quorum_init(const Arguments &arguments) {
 int quorum_status(const Arguments &arguments) {
   const Context context = open_quorum(arguments.settings);
   Seen seen = look(context.get());
-  const int code = seen.can_grant() ? kDone : kUnavailable;
+  const int code = can_grant(seen.state) ? kDone : kUnavailable;
   show(std::move(seen), arguments.settings.json);
   return code;
 }

@@ -49,7 +49,7 @@ class Run {
       : options_(arguments.run),
         json_(arguments.settings.json),
         child_(options_.command, signals_),
-        context_(open_context(arguments.settings)) {
+        context_(open_context(arguments.settings, false, &notice_)) {
     liblock_result result = LIBLOCK_RESULT_INIT;
     const std::string name = "lockctl:" + base_name(options_.command[0]);
     liblock_owner *owner = nullptr;
@@ -177,7 +177,9 @@ class Run {
   }
 
   void say_waiting() const {
-    if (json_) return tell("waiting", Record());
+    const std::string why = why_none_is_granted(context_.get(), notice_);
+    if (json_) return tell("waiting", why.empty() ? Record() : Record().set("message", why));
+    if (!why.empty()) say(printable(options_.key) + ": waiting: " + why);
     if (is_terminal(STDERR_FILENO)) show_progress("lockctl: waiting for " + printable(options_.key) + " …");
   }
 
@@ -314,6 +316,7 @@ class Run {
   const bool json_;
   Signals signals_;
   Child child_;
+  std::string notice_;  // of a quorum that could not grant
   Context context_;
   Owner owner_;
   Completions ends_;

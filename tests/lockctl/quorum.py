@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """lockctl over a quorum: founded, looked at, changed and locked on by the tool alone. Usage: quorum.py LOCKCTL [PART OF
 A NAME]. TAP."""
+import json
 import time
 
 from tool import SLOW, Folder, Running, Server, eventually, held, is_alive, lockctl, main, same, test, waiting
@@ -61,6 +62,25 @@ def a_message_that_is_too_long_ends_after_a_word_and_says_who_tells_the_rest():
             server.kill()
         err = lockctl("info", "k", url=servers.url, code=69).err
         same(err.endswith(" … (lockctl quorum status tells all of it)\n"), True)
+
+
+@test
+def who_waits_for_nodes_that_do_not_vote_is_told_why_and_what_to_do_unless_quiet():
+    with quorum() as servers:
+        wait = ["--wait", f"{int(2 * SLOW)}s", "k", "--", "true"]
+        done = lockctl("run", *wait, url=servers.url, code=69)
+        first, last = done.err.splitlines()
+        same((done.out, first.startswith("lockctl: k: waiting: 3 of 3 nodes do not vote yet"),
+              "lockctl quorum init" in first), ("", True, True))
+        # What ended the wait is said in any case, and alone where nothing is to be said before.
+        same(len(lockctl("run", "--quiet", *wait, url=servers.url, code=69).err.splitlines()), 1)
+        told = lockctl("run", "--json", *wait, url=servers.url, code=69)
+        first, last = [json.loads(line) for line in told.err.splitlines()]
+        same((first["event"], "nodes do not vote yet" in first["message"], last["error"]),
+             ("waiting", True, "QUARANTINED"))
+    with founded() as servers, held(servers.url, "k"):
+        servers[2].kill()
+        same(len(lockctl("run", *wait, url=servers.url, code=75).err.splitlines()), 1)  # the holder's, not the nodes'
 
 
 @test
