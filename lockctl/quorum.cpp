@@ -2,6 +2,7 @@
 // `lockctl quorum`: founding a quorum, how its nodes are, and giving it others. Addresses are shown as the library has
 // them: without user and password.
 #include <poll.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -62,7 +63,31 @@ const std::string &text_at(const Record &record, size_t n) {
 }
 int64_t number_at(const Record &record, size_t n) { return std::get<int64_t>(record.fields[n].second); }
 
-void print(const liblock_quorum_state &state, const std::vector<Record> &nodes, const std::string &message) {
+// A reason is as long as it must be: on a terminal, where it would break the columns, each has a line below them. It
+// begins with the address of its node. The library's message has the same reasons, as far as it has room for them.
+void print_nodes(const std::vector<Record> &nodes) {
+  const bool is_narrow = is_terminal(STDOUT_FILENO);
+  std::vector<std::string> heading = {"NODE", "STATE", "SILENT FOR", "ROUND TRIP", "CLOCK"};
+  if (!is_narrow) heading.emplace_back("WHY");
+  Table table(heading);
+  for (const Record &node : nodes) {
+    const bool is_observer = std::get<bool>(node.fields[3].second);
+    const int64_t round_trip = number_at(node, 5);
+    std::vector<std::string> row = {
+        printable(text_at(node, 0)), text_at(node, 2) + (is_observer ? " observer" : ""),
+        number_at(node, 4) > 0 ? for_people(number_at(node, 4)) : "-",
+        round_trip < 0 ? "-" : with_commas(static_cast<uint64_t>(round_trip)) + " us",
+        std::to_string(number_at(node, 6)) + " ms"};
+    if (!is_narrow) row.push_back(printable(text_at(node, 8)));
+    table.add(std::move(row));
+  }
+  table.flush();
+  for (const Record &node : nodes) {
+    if (is_narrow && !text_at(node, 8).empty()) std::printf("%s\n", printable(text_at(node, 8)).c_str());
+  }
+}
+
+void print(const liblock_quorum_state &state, const std::vector<Record> &nodes) {
   std::printf("%u of %u nodes vote, %u must grant: %s\n", state.voting, state.nodes, state.votes,
               can_grant(state) ? coloured(Colour::green, "locks can be granted").c_str()
                                : coloured(Colour::red, "no lock can be granted").c_str());
@@ -70,17 +95,7 @@ void print(const liblock_quorum_state &state, const std::vector<Record> &nodes, 
               state.cluster_id[0] ? state.cluster_id : "not known yet",
               static_cast<unsigned long long>(state.epoch), for_people(state.max_ttl_ms).c_str(),
               state.configuring == 1 ? ", a change of nodes is under way" : "");
-  Table table({"NODE", "STATE", "SILENT FOR", "ROUND TRIP", "CLOCK", "WHY"});
-  for (const Record &node : nodes) {
-    const bool is_observer = std::get<bool>(node.fields[3].second);
-    const int64_t round_trip = number_at(node, 5);
-    table.add({printable(text_at(node, 0)), text_at(node, 2) + (is_observer ? " observer" : ""),
-               number_at(node, 4) > 0 ? for_people(number_at(node, 4)) : "-",
-               round_trip < 0 ? "-" : with_commas(static_cast<uint64_t>(round_trip)) + " us",
-               std::to_string(number_at(node, 6)) + " ms", printable(text_at(node, 8))});
-  }
-  table.flush();
-  if (!message.empty()) say(message);
+  print_nodes(nodes);
 }
 
 struct Seen {
@@ -125,7 +140,7 @@ void show(Seen seen, bool json) {
                           .set("nodes", std::move(seen.nodes)))
                   .c_str());
   } else {
-    print(seen.state, seen.nodes, seen.message);
+    print(seen.state, seen.nodes);
   }
 }
 

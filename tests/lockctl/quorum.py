@@ -5,10 +5,12 @@ A NAME]. TAP."""
 import json
 import time
 
-from tool import SLOW, Folder, Running, Server, eventually, held, is_alive, lockctl, main, same, test, waiting
+from tool import SLOW, Folder, Running, Server, Terminal, eventually, held, is_alive, lockctl, main, same, test, waiting
 from quorums import Quorum  # found by what tool has set
 
 MAX_TTL = "2s"
+# A busy machine may take longer to answer than a quorum waits for its nodes, where it is they that are looked at.
+PATIENT = ["--timeout", "20s"]
 
 
 def quorum(count=3):
@@ -46,7 +48,7 @@ def what_the_library_says_to_do_is_said_as_a_command():
     with quorum() as servers:
         for words in (["quorum", "status"], ["quorum", "status", "--json"], ["run", "-n", "k", "--", "x"],
                       ["run", "-n", "--json", "k", "--", "x"]):
-            done = lockctl(*words, url=servers.url, code=69)
+            done = lockctl(*PATIENT, *words, url=servers.url, code=69)
             same(("lockctl quorum init" in done.out + done.err, "liblock_" in done.out + done.err), (True, False))
     with founded() as servers:
         done = lockctl("quorum", "init", url=servers.url, code=78)
@@ -65,9 +67,30 @@ def a_message_that_is_too_long_ends_after_a_word_and_says_who_tells_the_rest():
 
 
 @test
+def status_tells_each_reason_whole_and_once():
+    with quorum() as servers:
+        done = lockctl(*PATIENT, "quorum", "status", url=servers.url, code=69)
+        nodes = done.out.splitlines()[3:]
+        same([(line.startswith(server.url), line.endswith("with lockctl quorum init"), "quarantined" in line)
+              for line, server in zip(nodes, servers.servers)], [(True, True, True)] * 3)
+        same((len(nodes), done.err), (3, ""))
+
+
+@test
+def on_a_terminal_status_tells_the_reasons_below_its_columns():
+    with quorum() as servers, \
+            Terminal("lockctl", *PATIENT, "quorum", "status", url=servers.url, columns=80) as terminal:
+        same(terminal.end(), 69)
+        lines = terminal.lines
+        same(lines[2].split(), ["NODE", "STATE", "SILENT", "FOR", "ROUND", "TRIP", "CLOCK"])
+        same([line.split()[:2] for line in lines[3:6]], [[server.url, "quarantined"] for server in servers.servers])
+        same(lines[6].startswith(f"{servers[0].url}: it was restarted"), True)
+
+
+@test
 def who_waits_for_nodes_that_do_not_vote_is_told_why_and_what_to_do_unless_quiet():
     with quorum() as servers:
-        wait = ["--wait", f"{int(2 * SLOW)}s", "k", "--", "true"]
+        wait = [*PATIENT, "--wait", f"{int(2 * SLOW)}s", "k", "--", "true"]
         done = lockctl("run", *wait, url=servers.url, code=69)
         first, last = done.err.splitlines()
         same((done.out, first.startswith("lockctl: k: waiting: 3 of 3 nodes do not vote yet"),
