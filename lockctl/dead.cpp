@@ -63,30 +63,17 @@ Found show(liblock_context *context, const Arguments &arguments) {
   return found;
 }
 
-}  // namespace
-
-int dead(const Arguments &arguments) {
-  const DeadOptions &options = arguments.dead;
-  const Context context = open_context(arguments.settings);
-  if (!options.clear) {
-    show(context.get(), arguments);
-    return kDone;
-  }
-  if (!options.yes) {
-    Found found = show(context.get(), arguments);
-    if (!is_confirmed(false, "Take away what " + with_commas(found.keys) + " keys and " +
-                                 with_commas(found.instances) + " instances of the dead have?")) {
-      return kNothing;
-    }
-  }
-  liblock_clear_options wanted;
-  liblock_clear_options_init(&wanted, sizeof wanted);
-  wanted.dead_ttl_ms = options.dead_ttl_ms;
+// Requests that wait for too long are dead as well, and not seen here: only where nobody waits there are none.
+bool anybody_waits(liblock_context *context) {
   liblock_report report;
   liblock_report_init(&report, sizeof report);
   liblock_result result = LIBLOCK_RESULT_INIT;
-  expect(liblock_clear_dead(context.get(), &wanted, &report, &result), result);
-  if (arguments.settings.json) {
+  expect(liblock_list_each(context, LIBLOCK_LIST_QUEUES, nullptr, nullptr, nullptr, &report, &result), result);
+  return report.queues > 0;
+}
+
+int tell(const liblock_report &report, bool json) {
+  if (json) {
     std::puts(to_json(Record()
                           .set("locks", report.locks)
                           .set("waiters", report.waiters)
@@ -98,6 +85,35 @@ int dead(const Arguments &arguments) {
                 with_commas(report.instances).c_str());
   }
   return report.locks + report.waiters + report.instances > 0 ? kDone : kNothing;
+}
+
+}  // namespace
+
+int dead(const Arguments &arguments) {
+  const DeadOptions &options = arguments.dead;
+  const Context context = open_context(arguments.settings);
+  if (!options.clear) {
+    show(context.get(), arguments);
+    return kDone;
+  }
+  liblock_report report;
+  liblock_report_init(&report, sizeof report);
+  if (!options.yes) {
+    const Found found = show(context.get(), arguments);
+    if (found.instances + found.keys == 0 && !anybody_waits(context.get()))
+      return found.json ? tell(report, true) : kNothing;  // nothing to ask about
+    if (!is_confirmed(false, "Take away what " + with_commas(found.keys) + " keys and " +
+                                 with_commas(found.instances) + " instances of the dead have, and requests " +
+                                 "that wait for longer than " + for_people(options.dead_ttl_ms) + "?")) {
+      return kNothing;
+    }
+  }
+  liblock_clear_options wanted;
+  liblock_clear_options_init(&wanted, sizeof wanted);
+  wanted.dead_ttl_ms = options.dead_ttl_ms;
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  expect(liblock_clear_dead(context.get(), &wanted, &report, &result), result);
+  return tell(report, arguments.settings.json);
 }
 
 }  // namespace lockctl

@@ -10,8 +10,7 @@ from tool import Server, Terminal, eventually, held, is_held, lockctl, main, que
 @test
 def nothing_is_taken_away_without_a_yes_where_nobody_can_be_asked():
     with Server() as server, held(server.url, "k") as holder:
-        for words in (["release", "--force", "k"], ["clear"], ["clear", "--owner", "x"], ["clear", "--instance", "x"],
-                      ["dead", "--clear"]):
+        for words in (["release", "--force", "k"], ["clear"], ["clear", "--owner", "x"], ["clear", "--instance", "x"]):
             done = lockctl(*words, url=server.url, code=64)
             same("say --yes" in done.err, True)
         same("say --force" in lockctl("release", "--yes", "k", url=server.url, code=64).err, True)
@@ -89,6 +88,17 @@ def an_id_that_is_empty_clears_nothing():
 
 
 @test
+def where_nobody_has_left_anything_nobody_is_asked():
+    with Server() as server, held(server.url, "k"):
+        done = lockctl("dead", "--clear", url=server.url, code=1)
+        same((done.out, done.err), ("nobody who is gone has left anything\n", ""))
+        shown = lockctl("dead", "--clear", "--json", url=server.url, code=1).json
+        same((shown["locks"], shown["waiters"], shown["instances"]), (0, 0, 0))
+        with waiting(server.url, "k"):  # who may have waited for too long
+            same("wait for longer than 1d00h?" in lockctl("dead", "--clear", url=server.url, code=64).err, True)
+
+
+@test
 def what_a_killed_process_left_is_shown_and_taken_away():
     with Server() as server:
         same(lockctl("dead", url=server.url).out, "nobody who is gone has left anything\n")
@@ -100,6 +110,7 @@ def what_a_killed_process_left_is_shown_and_taken_away():
             assert eventually(lambda: lockctl("ls", "--zombies", "--json", url=server.url).out, 20)
             same([one["key"] for one in lockctl("dead", "--json", url=server.url).objects if "key" in one], ["k"])
             same("key k, held by" in lockctl("dead", url=server.url).out, True)
+            same("say --yes" in lockctl("dead", "--clear", url=server.url, code=64).err, True)
             shown = lockctl("dead", "--clear", "--yes", "--json", url=server.url).json
             same((shown["locks"], is_held(server, "k"), alive.is_running()), (1, False, True))
             lockctl("dead", "--clear", "--yes", url=server.url, code=1)
