@@ -67,6 +67,7 @@ struct DeadOptions {
 
 struct QuorumOptions {
   bool force = false, yes = false;
+  int64_t for_ms = -1;
   std::vector<std::string> nodes, observers;
 };
 

@@ -157,6 +157,8 @@ void add_quorum(CLI::App &root, Arguments &arguments) {
                 "also servers that were part of a quorum; nobody may hold a lock");
   init.add_flag("-y,--yes", arguments.quorum.yes, "do not ask");
   quorum.add_subcommand("status", "which nodes vote, and why others do not");
+  CLI::App &wait = *quorum.add_subcommand("wait", "stay until all nodes that can be reached vote");
+  duration(wait, "--for", arguments.quorum.for_ms, "how long at most; default forever", true);
   CLI::App &set = *quorum.add_subcommand("set-nodes", "give the quorum other nodes while locks are held");
   set.add_option("SERVER", arguments.quorum.nodes, "the nodes from now on, all of them")
       ->required()

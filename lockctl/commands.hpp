@@ -16,6 +16,7 @@ int clear(const Arguments &arguments);        // clear.cpp
 int dead(const Arguments &arguments);         // dead.cpp
 int quorum_init(const Arguments &arguments);  // quorum.cpp
 int quorum_status(const Arguments &arguments);
+int quorum_wait(const Arguments &arguments);
 int quorum_set_nodes(const Arguments &arguments);
 int ping(const Arguments &arguments);        // ping.cpp
 int top(const Arguments &arguments);         // top.cpp

@@ -34,6 +34,7 @@ constexpr std::array kCommands = {
     Command{"dead", dead, true},                          // what processes that are gone have left
     Command{"quorum init", quorum_init, true},            // make servers a quorum
     Command{"quorum status", quorum_status, true},        // which of its nodes vote
+    Command{"quorum wait", quorum_wait, true},            // until they vote
     Command{"quorum set-nodes", quorum_set_nodes, true},  // give it other nodes
     Command{"ping", ping, true},                          // is the server there, and how far away
     Command{"bench", bench, true},                        // what locks cost here

@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
+#include "clock.hpp"
 #include "commands.hpp"
 #include "context.hpp"
 #include "exit_code.hpp"
@@ -16,6 +18,7 @@ namespace lockctl {
 namespace {
 
 constexpr int kBetweenMs = 50, kLooksMax = 40;
+constexpr int64_t kSayAfterMs = 500;  // a wait that is shorter is not worth a line
 
 Context open_quorum(const Settings &settings) {
   if (!is_quorum(settings)) {
@@ -144,6 +147,15 @@ void show(Seen seen, bool json) {
   }
 }
 
+bool has_settled(const Seen &seen) { return can_grant(seen.state) && seen.state.quarantined == 0; }
+
+std::string progress_of(const Seen &seen) {
+  int64_t left_ms = 0;
+  for (const Record &node : seen.nodes) left_ms = std::max(left_ms, number_at(node, 4));
+  return "lockctl: " + std::to_string(seen.state.voting) + " of " + std::to_string(seen.state.nodes) +
+         " nodes vote" + (left_ms > 0 ? ", the last in " + for_people(left_ms) : "") + " …";
+}
+
 std::vector<const char *> pointers(const std::vector<std::string> &texts) {
   std::vector<const char *> out;
   for (const auto &text : texts) out.push_back(text.c_str());
@@ -172,6 +184,30 @@ int quorum_status(const Arguments &arguments) {
   Seen seen = look(context.get());
   const int code = can_grant(seen.state) ? kDone : kUnavailable;
   show(std::move(seen), arguments.settings.json);
+  return code;
+}
+
+// Each process counts the silence of a node by its own clock, and tells the node when it is over: who comes and goes
+// never counts to the end. This one stays. A node that is down or refused is not waited for, unless it is needed.
+int quorum_wait(const Arguments &arguments) {
+  const bool json = arguments.settings.json;
+  const Context context = open_quorum(arguments.settings);
+  const int64_t began = now_ms(), for_ms = arguments.quorum.for_ms;
+  const auto rest_ms = [&] { return for_ms < 0 ? kBetweenMs : began + for_ms - now_ms(); };
+  Seen seen = look(context.get());
+  for (bool has_said = json; !has_settled(seen) && rest_ms() > 0; seen = look(context.get())) {
+    if (!has_said && now_ms() - began >= kSayAfterMs) {
+      has_said = true;
+      for (const Record &node : seen.nodes) {
+        if (!text_at(node, 8).empty()) say("waiting: " + printable(text_at(node, 8)));
+      }
+    }
+    if (has_said && !json) show_progress(progress_of(seen));
+    poll(nullptr, 0, static_cast<int>(std::min<int64_t>(kBetweenMs, rest_ms())));
+  }
+  show_progress("");
+  const int code = can_grant(seen.state) ? kDone : kUnavailable;
+  show(std::move(seen), json);
   return code;
 }
 

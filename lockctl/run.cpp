@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "child.hpp"
+#include "clock.hpp"
 #include "commands.hpp"
 #include "context.hpp"
 #include "exit_code.hpp"
@@ -27,11 +28,6 @@ namespace {
 constexpr int64_t kSayAfterMs = 500;  // a wait that is shorter is not worth a line
 constexpr int64_t kLookMs = 50;  // between two looks at a lease that may end, or at processes being killed
 constexpr int64_t kQuarter = 4;  // of the lease: what the command has at most to end before it
-
-int64_t now_ms() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
-}
 
 int64_t time_of_day_ms() {
   using namespace std::chrono;

@@ -149,6 +149,33 @@ def a_minority_may_be_lost_and_with_the_majority_the_command_ends_within_its_lea
 
 
 @test
+def who_stays_gives_restarted_nodes_their_votes_back_for_all_who_come_and_go():
+    with founded() as servers:
+        for stay in (["quorum", "wait", "--for", "60s"], ["watch", "--for", f"{int(4 * SLOW)}s"]):
+            for server in servers.servers[:2]:
+                server.kill()
+                server.start()
+            lockctl("run", "-n", "k", "--", "true", url=servers.url, code=69)
+            lockctl(*stay, url=servers.url)
+            lockctl("run", "--wait", "20s", "k", "--", "true", url=servers.url)
+
+
+@test
+def wait_says_what_it_waits_for_and_ends_in_time_with_69_where_too_few_vote():
+    with founded() as servers:
+        same(lockctl("quorum", "wait", "--json", url=servers.url).json["voting"], 3)
+        servers[0].kill()
+        # Nobody waits for a node that is down and not needed.
+        same(lockctl("quorum", "wait", "--json", url=servers.url).json["can_grant"], True)
+        servers[1].kill()
+        done = lockctl("quorum", "wait", "--for", "1s", url=servers.url, code=69)
+        same((f"lockctl: waiting: {servers[1].url}: " in done.err, "1 of 3 nodes vote" in done.out), (True, True))
+        done = lockctl("quorum", "wait", "--for", "1s", "--json", url=servers.url, code=69)
+        same((done.json["can_grant"], done.err), (False, ""))
+    lockctl("quorum", "wait", url="redis://127.0.0.1:1", code=78)
+
+
+@test
 def set_nodes_replaces_a_server_while_a_lock_is_held():
     with founded() as servers, Server() as new, held(servers.url, "k") as holder:
         nodes = [servers[0].url, servers[1].url, new.url]

@@ -170,7 +170,7 @@ def fish_completes_commands_and_options():
         return {row.split("\t")[0] for row in said("fish", "--no-config", "-c", script).stdout.splitlines()}
     same({"run", "release"} <= completed("lockctl r"), True)
     same(completed("lockctl run --order "), {"fifo", "lifo", "priority", "any"})
-    same({"init", "status", "set-nodes"} <= completed("lockctl quorum "), True)
+    same({"init", "status", "wait", "set-nodes"} <= completed("lockctl quorum "), True)
 
 
 @test
