@@ -21,6 +21,7 @@
 #include <liblock/liblock.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static int64_t max_ttl_ms, hold_ms;
 static bool looks, shows_token, grants_itself, believes, repeats_token;
 static char **words;
 static _Thread_local unsigned dice;
-static volatile sig_atomic_t should_fork;
+static atomic_int should_fork; /* the signal comes on any thread */
 
 static void ask_for_fork(int number) { (void)number, should_fork = 1; }
 
