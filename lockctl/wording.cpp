@@ -19,6 +19,7 @@ constexpr std::array kWords = {
     Word{"liblock_quorum_init", "lockctl quorum init"},
     Word{"liblock_quorum_set_nodes", "lockctl quorum set-nodes"},
     Word{"liblock_quorum_status", "lockctl quorum status"},
+    Word{"liblock_inspect", "lockctl info"},
     Word{"liblock_list_each with zombies_only", "lockctl ls --zombies"},
     Word{"FORCE marks it anew", "--force marks it anew"},
     Word{"once more, with FORCE", "once more, with --force"},

@@ -185,7 +185,7 @@ def zsh_loads_its_completion():
 
 # Calls that a message may name and lockctl has no command for, or never makes so that it could hear of them; and names
 # that are no calls.
-WITHOUT_COMMAND = {"liblock_open", "liblock_export", "liblock_inspect", "liblock_context_options_init",
+WITHOUT_COMMAND = {"liblock_open", "liblock_export", "liblock_context_options_init",
                    "liblock_acquire_options_init", "liblock_acquire_seconds", "liblock_hold_seconds", "liblock_"}
 
 
