@@ -28,7 +28,7 @@ liblock_status change(liblock_context *context, Ask::What what, liblock_bytes ke
 
 Status check_extension(int64_t ttl_ms, int32_t flags, const ContextOptions &known, std::string &message) {
   if (flags != LIBLOCK_EXTEND_SET && flags != LIBLOCK_EXTEND_ADD)
-    return refused(message, "flags must be LIBLOCK_EXTEND_SET or LIBLOCK_EXTEND_ADD");
+    return refused(message, kWrongExtend);
   if (ttl_ms == LIBLOCK_DEFAULT || ttl_ms == LIBLOCK_TTL_AUTO)
     return refused(message, "ttl_ms must say a time: nothing renews what is known by its value alone");
   const bool is_valid = ttl_is_valid(ttl_ms, known);

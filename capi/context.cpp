@@ -14,8 +14,7 @@ liblock_status liblock_open(const char *url, const liblock_context_options *opti
   if (context != nullptr) *context = nullptr;
   return guarded_result(result, [&](Outcome &outcome) {
     if (context == nullptr) {
-      outcome.message = "context is NULL: there is nowhere to put the context";
-      return Status::INVALID_ARGUMENT;
+      return refused(outcome, "context is NULL: there is nowhere to put the context");
     }
     auto opened = std::make_unique<liblock_context>();
     bool fresh = false;

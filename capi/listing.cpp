@@ -136,8 +136,7 @@ liblock_status liblock_list_each(liblock_context *context, int32_t what, const l
   const liblock_status status = guarded_result(result, [&](Outcome &outcome) {
     if (const Status usability = usable(context, outcome); usability != Status::OK) return usability;
     if (what < LIBLOCK_LIST_LOCKS || what > LIBLOCK_LIST_KEYS) {
-      outcome.message = "what is none of LIBLOCK_LIST_LOCKS, LIBLOCK_LIST_QUEUES and LIBLOCK_LIST_KEYS";
-      return Status::INVALID_ARGUMENT;
+      return refused(outcome, "what is none of LIBLOCK_LIST_LOCKS, LIBLOCK_LIST_QUEUES and LIBLOCK_LIST_KEYS");
     }
     cursor.context = context->rep;
     cursor.which = static_cast<Ask::Which>(what);

@@ -89,8 +89,7 @@ liblock_status liblock_extend(liblock_context *context, liblock_lock lock, int64
       const ContextOptions &known = context->rep->options();
       const bool is_ttl =
           ttl_ms != LIBLOCK_DEFAULT && ttl_is_valid(ttl_ms, known) && ttl_is_supported(ttl_ms, known);
-      outcome.message = is_ttl ? "flags must be LIBLOCK_EXTEND_SET or LIBLOCK_EXTEND_ADD"
-                               : explain_ttl(ttl_ms, context->rep->options());
+      outcome.message = is_ttl ? kWrongExtend : explain_ttl(ttl_ms, context->rep->options());
       return status;
     }
     const Status status = context->rep->ask(ask, false, outcome);

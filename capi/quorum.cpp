@@ -22,8 +22,7 @@ Status must_be_quorum(const liblock_context *context, std::string &message) {
 Status fill_init(const liblock_context *context, int32_t flags, Ask &ask, std::string &message) {
   if (const Status status = usable(context, message); status != Status::OK) return status;
   if ((flags & ~LIBLOCK_QUORUM_INIT_FORCE) != 0) {
-    message = "flags must be 0 or LIBLOCK_QUORUM_INIT_FORCE";
-    return Status::INVALID_ARGUMENT;
+    return refused(message, "flags must be 0 or LIBLOCK_QUORUM_INIT_FORCE");
   }
   ask.what = Ask::What::QuorumInit;
   ask.flag = (flags & LIBLOCK_QUORUM_INIT_FORCE) != 0;
@@ -54,12 +53,10 @@ Status check_change(const NodeArrays &given, const std::vector<Bytes> &servers,
     return status == Status::OK ? check_votes(given.votes, servers.size(), message) : status;
   }
   if (!observers.empty()) {
-    message = "observers need servers: both are named anew, or neither";
-    return Status::INVALID_ARGUMENT;
+    return refused(message, "observers need servers: both are named anew, or neither");
   }
   if (given.votes >= LIBLOCK_VOTES_ALL && given.votes <= static_cast<int32_t>(kNodesMax)) return Status::OK;
-  message = "votes must be 1 to 15, LIBLOCK_VOTES_ALL, or 0 for a majority";
-  return Status::INVALID_ARGUMENT;
+  return refused(message, "votes must be 1 to 15, LIBLOCK_VOTES_ALL, or 0 for a majority");
 }
 
 Status fill_change(const liblock_context *context, const NodeArrays &given, Ask &ask, std::string &message) {
@@ -67,8 +64,7 @@ Status fill_change(const liblock_context *context, const NodeArrays &given, Ask 
   std::vector<Bytes> servers, observers;
   if (!read_texts(given.servers, given.server_count, servers) ||
       !read_texts(given.observers, given.observer_count, observers)) {
-    message = "a list of servers or observers is NULL, empty, or longer than 15";
-    return Status::INVALID_ARGUMENT;
+    return refused(message, "a list of servers or observers is NULL, empty, or longer than 15");
   }
   if (const Status status = check_change(given, servers, observers, message); status != Status::OK)
     return status;
@@ -93,8 +89,7 @@ Status fill_read(const liblock_context *context, Bytes key, int32_t mode, const 
   if (const char *why = wrong_key(key.data(), key.size())) return refused(message, why);
   if (mode < LIBLOCK_READ_NEAREST || mode > LIBLOCK_READ_QUORUM ||
       (mode == LIBLOCK_READ_QUORUM && node != nullptr)) {
-    message = "mode must be LIBLOCK_READ_NEAREST, _MASTER or _QUORUM, and node NULL for the last";
-    return Status::INVALID_ARGUMENT;
+    return refused(message, "mode must be LIBLOCK_READ_NEAREST, _MASTER or _QUORUM, and node NULL for the last");
   }
   ask.what = Ask::What::Read;
   ask.keys.emplace_back(key);

@@ -14,6 +14,7 @@ inline Status refused(std::string &message, const char *why) {
 inline Status refused(Outcome &outcome, const char *why) { return refused(outcome.message, why); }
 
 constexpr const char *kNoContext = "context is NULL; liblock_open makes one";
+constexpr const char *kWrongExtend = "flags must be LIBLOCK_EXTEND_SET or LIBLOCK_EXTEND_ADD";
 constexpr const char *kWrongWait = "wait_ms must be 0 and more, or -1 for ever";
 
 // As usable() without words.

@@ -10,6 +10,17 @@
 
 namespace liblock::quorum {
 
+namespace {
+
+// What its mark names the node in that cluster; empty: it has none of it.
+std::string id_in(const std::string &cluster, const Node &node) {
+  Configuration::Identity identity;
+  const bool is_of_it = Configuration::parse_who(node.hello().who, identity) && identity.cluster == cluster;
+  return is_of_it ? identity.node : std::string();
+}
+
+}  // namespace
+
 // Marks a server, or takes it from an older configuration to ours. Whatever it answers, it is asked anew what it is.
 class Membership::MarkCall final : public ServerCall {
  public:
@@ -85,10 +96,8 @@ Node *Membership::find_node(const Member &member) const {
 
 size_t Membership::marked_by(const std::string &cluster) const {
   const auto &nodes = instance_.nodes();
-  return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(), [&](const auto &node) {
-    Configuration::Identity identity;
-    return Configuration::parse_who(node->hello().who, identity) && identity.cluster == cluster;
-  }));
+  return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(),
+                                           [&](const auto &node) { return !id_in(cluster, *node).empty(); }));
 }
 
 // Whoever came while a stranger stood in a node's place, and met nobody else, went by the stranger's quorum.
@@ -97,12 +106,8 @@ bool Membership::has_met_strangers(const std::string &cluster) const {
          marked_by(cluster) > marked_by(configuration_.cluster);
 }
 
-void Membership::go_over_to(const std::string &cluster, const Configuration &configuration) {
-  for (const auto &node : instance_.nodes()) {
-    Configuration::Identity identity;
-    const bool is_of_it = Configuration::parse_who(node->hello().who, identity) && identity.cluster == cluster;
-    node->id = is_of_it ? identity.node : std::string();
-  }
+void Membership::go_over_to(const Configuration &configuration) {
+  for (const auto &node : instance_.nodes()) node->id = id_in(configuration.cluster, *node);
   adopt(Configuration(configuration));
 }
 
@@ -111,7 +116,7 @@ void Membership::heard(Node &node) {
   node.set_waiting();
   Configuration::Identity identity;
   const bool is_marked = Configuration::parse_who(hello.who, identity);
-  if (is_marked && has_met_strangers(identity.cluster)) return go_over_to(identity.cluster, hello.configuration);
+  if (is_marked && has_met_strangers(hello.configuration.cluster)) return go_over_to(hello.configuration);
   // Ids are unique within a cluster only.
   const bool may_be_ours = is_marked && (!known_ || identity.cluster == configuration_.cluster);
   // An id that was removed is nobody's: its server is known by its address, and may be given another id.

@@ -64,7 +64,7 @@ class Membership {
   size_t marked_by(const std::string &cluster) const;
   bool is_rather(const Configuration &one, const Configuration &other) const;
   bool has_met_strangers(const std::string &cluster) const;
-  void go_over_to(const std::string &cluster, const Configuration &configuration);
+  void go_over_to(const Configuration &configuration);
   bool is_one_of_its_kind(const Node &node) const;
   void forget_strangers();
   void refuse_copies();
