@@ -25,13 +25,13 @@ import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
-from harness import growth, machine
+from harness import growth, machine, report
 from harness.progress import Progress
 from harness.scale_rows import CURVES
 from harness.seen import Server, die_with_parent, seen_by_all
 
 RESULTS = HERE / "results" / "reference-growth.json"
-BEGIN, END = "<!-- figures scale: begin (written by bench/scale.py --write-docs) -->", "<!-- figures scale: end -->"
+PAGE, MARKER = ROOT / "docs" / "scale.md", "figures scale"
 SECONDS_MAX = 180
 ROUNDS = 5
 
@@ -164,13 +164,6 @@ def as_text(run, curves):
     return "\n".join(lines)
 
 
-def into_docs(text):
-    path = ROOT / "docs" / "scale.md"
-    page = path.read_text(encoding="utf-8")
-    before, after = page.split(BEGIN)[0], page.split(END)[1]
-    path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
-
-
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("curves", nargs="*", metavar="CURVE")
@@ -205,7 +198,7 @@ def main():
     for path in filter(None, [given.json, RESULTS if given.write_docs else None]):
         path.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
     if given.write_docs:
-        into_docs(as_markdown(run, curves))
+        report.into_page(PAGE, MARKER, as_markdown(run, curves))
     missed = [entry for entry in entries if entry["verdict"] not in ("met", "")]
     for entry in missed:
         print(f"MISSED: {entry['curve']}: {entry['label']}: {entry['verdict'].lower()}")

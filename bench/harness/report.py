@@ -81,13 +81,19 @@ def as_markdown(rows, entries, run):
     return "\n".join(head + lines)
 
 
-def into_page(path, marker, markdown):
-    """Between `<!-- MARKER: begin … -->` and `<!-- MARKER: end -->`."""
-    with open(path) as file:
+def parts_of_page(path, marker):
+    """What stands before, between and behind `<!-- MARKER: begin … -->` and `<!-- MARKER: end -->`; the comments are in
+    the outer parts."""
+    with open(path, encoding="utf-8") as file:
         text = file.read()
-    parts = re.fullmatch(rf"(.*<!-- {re.escape(marker)}: begin[^>]*-->\n).*(<!-- {re.escape(marker)}: end -->.*)", text,
-                         re.DOTALL)
+    name = re.escape(marker)
+    parts = re.fullmatch(rf"(.*<!-- {name}: begin[^>]*-->\n)(.*)(<!-- {name}: end -->.*)", text, re.DOTALL)
     if parts is None:
         raise ValueError(f"{path} has no place for {marker}")
-    with open(path, "w") as file:
-        file.write(f"{parts.group(1)}\n{markdown}\n\n{parts.group(2)}")
+    return parts.groups()
+
+
+def into_page(path, marker, markdown):
+    before, _, after = parts_of_page(path, marker)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{before}\n{markdown}\n\n{after}")

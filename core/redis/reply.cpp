@@ -2,14 +2,18 @@
 // See reply.hpp. hiredis parses and calls the functions below for each element. Where one refuses (nullptr),
 // hiredis ends as out of memory, and limit_hit_ says what it really was. Builds with hiredis 0.14, whose array
 // function takes an int, and with 1.x, which knows more kinds: those are refused, since nobody asks for them.
+//
+// hiredis keeps what it has not read yet, and moves it to and fro; but what was fed last is always the end of what
+// it has. So a text that lies so far from that end lies as far from the end of the bytes that were fed, and is named
+// there.
 #include "redis/reply.hpp"
-#include <algorithm>
 
 #include <hiredis/hiredis.h>
 #include <hiredis/read.h>
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <new>
 
 namespace liblock {
@@ -44,11 +48,10 @@ struct ReplyReader::Functions {
     const Reply::Kind kind = task->type == REDIS_REPLY_ERROR    ? Reply::Kind::Error
                              : task->type == REDIS_REPLY_STATUS ? Reply::Kind::Status
                                                                 : Reply::Kind::Text;
-    char *copy = reader_of(task).take_text(size);
-    if (copy == nullptr) return nullptr;
-    std::memcpy(copy, bytes, size);
+    const Bytes text = reader_of(task).take_text({bytes, size});
+    if (text.data() == nullptr) return nullptr;
     Reply *reply = put(task, kind);
-    if (reply != nullptr) reply->text = Bytes(copy, size);
+    if (reply != nullptr) reply->text = text;
     return reply;
   }
 #if HIREDIS_MAJOR >= 1
@@ -119,6 +122,7 @@ ReplyReader::~ReplyReader() { redisReaderFree(reader_); }
 
 bool ReplyReader::feed(Bytes bytes) {
   if (is_broken()) return false;
+  fed_ = bytes;
   if (redisReaderFeed(reader_, bytes.data(), bytes.size()) != REDIS_OK) no_memory();
   return !is_broken();
 }
@@ -132,6 +136,7 @@ const Reply *ReplyReader::next() {
     if (!is_broken()) error_ = limit_hit_ != nullptr ? limit_hit_ : "the bytes are not of the Redis protocol";
     return nullptr;
   }
+  if (reader_->reply != nullptr) keep_texts(*static_cast<Reply *>(reader_->reply));
   // What is left is the beginning of one element at most.
   if (reply == nullptr && reader_->len - reader_->pos > limits_.reply_bytes)
     error_ = "a reply that does not end";
@@ -169,22 +174,39 @@ Reply *ReplyReader::take_nodes(size_t count) {
   return taken;
 }
 
-char *ReplyReader::take_text(size_t size) {
-  if (size > limits_.reply_bytes - text_used_) {
+Bytes ReplyReader::take_text(Bytes text) {
+  if (text.size() > limits_.reply_bytes - text_used_) {
     limit_hit_ = "a reply that is too large";
-    return nullptr;
+    return {};
   }
-  text_used_ += size;
-  if (texts_.empty() || chunk_used_ + size > chunk_size_) {
-    chunk_size_ = size > kChunk ? size : kChunk;
+  text_used_ += text.size();
+  const auto to_end = static_cast<size_t>(reader_->buf + reader_->len - text.data());
+  return to_end <= fed_.size() ? Bytes(fed_.data() + fed_.size() - to_end, text.size()) : keep(text);
+}
+
+// Those of a reply of which more is to come, out of the bytes that are gone by then.
+void ReplyReader::keep_texts(Reply &reply) {
+  const std::less_equal<> comes_before;
+  const bool is_fed = !reply.text.empty() && comes_before(fed_.data(), reply.text.data()) &&
+                      comes_before(reply.text.data() + reply.text.size(), fed_.data() + fed_.size());
+  if (is_fed) {
+    reply.text = keep(reply.text);
+    if (reply.text.data() == nullptr) return no_memory();
+  }
+  for (const Reply &element : reply.elements) keep_texts(const_cast<Reply &>(element));
+}
+
+Bytes ReplyReader::keep(Bytes text) {
+  if (texts_.empty() || chunk_used_ + text.size() > chunk_size_) {
+    chunk_size_ = std::max(text.size(), kChunk);
     chunk_used_ = 0;
     texts_.emplace_back(new (std::nothrow) char[chunk_size_]);
   }
-  char *taken = texts_.back().get();
-  if (taken == nullptr) return nullptr;
-  taken += chunk_used_;
-  chunk_used_ += size;
-  return taken;
+  if (texts_.back() == nullptr) return {};
+  char *kept = texts_.back().get() + chunk_used_;
+  std::memcpy(kept, text.data(), text.size());
+  chunk_used_ += text.size();
+  return {kept, text.size()};
 }
 
 }  // namespace liblock

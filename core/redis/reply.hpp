@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Replies of a server, read by hiredis' reader into memory of ours, within bounds of ours: whatever a server
-// sends, it makes us hold no more than the limits say. A reply lives until the next one is asked for.
+// sends, it makes us hold no more than the limits say. A reply lives until the next one is asked for, and the bytes
+// that were fed until then. No text is copied: each is the part of those bytes where it lies, unless its reply comes in
+// several pieces; such a one has its earlier texts in memory of the reader.
 #pragma once
 
 #include <algorithm>
@@ -53,9 +55,9 @@ class ReplyReader {
   // Of the reply that comes next, or is under way.
   void allow(const ReplyLimits &limits) { limits_ = limits; }
   // False: the bytes are no replies, or more than the limits allow; error() says which, and nothing more can
-  // be read.
+  // be read. They stay where they are until next() has said that there is no more.
   bool feed(Bytes bytes);
-  // nullptr: none is complete, or it is broken.
+  // nullptr: none is complete, or it is broken. Whoever has fed asks until then.
   const Reply *next();
   bool is_broken() const { return !error_.empty(); }
   // Of those, the one that is nobody's fault.
@@ -65,12 +67,15 @@ class ReplyReader {
  private:
   struct Functions;
   Reply *take_nodes(size_t count);
-  char *take_text(size_t size);
+  Bytes take_text(Bytes text);
+  void keep_texts(Reply &reply);
+  Bytes keep(Bytes text);
   void no_memory();
   void forget();
 
   ReplyLimits limits_;
   redisReader *reader_;
+  Bytes fed_;  // last
   std::string error_;
   const char *limit_hit_ = nullptr;
   bool lacks_memory_ = false;

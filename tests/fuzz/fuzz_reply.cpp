@@ -3,6 +3,7 @@
 // chooses the limits, the second how the rest is cut; what is read must not depend on the cuts.
 #include <cstdint>
 #include <cstdlib>
+#include <vector>
 
 #include "base/assert.hpp"
 #include "quorum/node_record.hpp"
@@ -44,9 +45,9 @@ std::string read(Bytes bytes, const ReplyLimits &limits, size_t piece) {
   reader.allow(limits);
   std::string shape;
   while (!bytes.empty()) {
-    const Bytes next = bytes.substr(0, piece);
+    const std::vector<char> next(bytes.begin(), bytes.begin() + std::min(piece, bytes.size()));  // gone behind it
     bytes.remove_prefix(next.size());
-    if (!reader.feed(next)) break;
+    if (!reader.feed({next.data(), next.size()})) break;
     while (const Reply *reply = reader.next()) {
       Sum sum;
       add(*reply, 0, sum);

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 # The documents: links lead somewhere, names of functions and constants exist in the header, fragments compile,
-# programs run against the library of the ordinary build, pictures are what their sources draw; in full, the programs of
-# the tasks too, beside real servers.
+# programs run against the library of the ordinary build, pictures are what their sources draw, tables are what was
+# measured; in full, the programs of the tasks too, beside real servers.
 suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka jansson"
 gate_needs="redis postgres libpq libcurl doxygen ruby ruby-redis"
 
 quick() {
   run_program "$root/tools/pictures/draw.py" "$root" --check
   run_program "$root/tests/reliability/report.py" "$root" --check
+  run_program "$root/bench/check_pages.py"
   ordinary_build && run_program "$root/tools/check_docs.py" "$root" "$build_root/release/capi"
 }
 gate() {

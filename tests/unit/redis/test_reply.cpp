@@ -34,6 +34,15 @@ std::string read_all(ReplyReader &reader) {
   return text;
 }
 
+// What a piece brings to its end. Its bytes are gone behind it, as those of a stream are.
+std::string read_piece(ReplyReader &reader, const std::string &bytes) {
+  std::vector<char> piece(bytes.begin(), bytes.end());
+  EXPECT(reader.feed({piece.data(), piece.size()}));
+  const std::string text = read_all(reader);
+  std::fill(piece.begin(), piece.end(), '#');
+  return text;
+}
+
 // Why bytes are refused; empty when they are not.
 std::string refusal(const std::string &bytes, const ReplyLimits &limits = {}) {
   ReplyReader reader;
@@ -49,29 +58,61 @@ std::string refusal(const std::string &bytes, const ReplyLimits &limits = {}) {
 UNIT_TEST(every_kind_of_reply_is_read) {
   ReplyReader reader;
   using namespace std::string_literals;
-  EXPECT(reader.feed("+OK\r\n-ERR no\r\n:-42\r\n$5\r\na\r\nb\0\r\n$-1\r\n*-1\r\n*0\r\n"s));
-  EXPECT(read_all(reader) == "+OK\n!ERR no\n-42\na\r\nb\0\nnil\nnil\n[]\n"s);
-  EXPECT(reader.feed("*3\r\n:1\r\n*2\r\n$0\r\n\r\n+x\r\n$-1\r\n"));
-  EXPECT(read_all(reader) == "[1 [ +x ] nil ]\n");
+  EXPECT(read_piece(reader, "+OK\r\n-ERR no\r\n:-42\r\n$5\r\na\r\nb\0\r\n$-1\r\n*-1\r\n*0\r\n"s) ==
+         "+OK\n!ERR no\n-42\na\r\nb\0\nnil\nnil\n[]\n"s);
+  EXPECT(read_piece(reader, "*3\r\n:1\r\n*2\r\n$0\r\n\r\n+x\r\n$-1\r\n") == "[1 [ +x ] nil ]\n");
 }
 
 UNIT_TEST(replies_may_come_cut_at_any_byte) {
-  const std::string bytes = "*2\r\n$3\r\nabc\r\n:7\r\n+OK\r\n";
+  const std::string bytes = "*3\r\n$3\r\nabc\r\n*1\r\n+de\r\n:7\r\n+OK\r\n";
+  const std::string shapes = "[abc [+de ] 7 ]\n+OK\n";
   for (size_t cut = 0; cut <= bytes.size(); ++cut) {
     ReplyReader reader;
-    EXPECT(reader.feed(bytes.substr(0, cut)));
-    std::string text = read_all(reader);
-    EXPECT(reader.feed(bytes.substr(cut)));
-    text += read_all(reader);
-    EXPECT(text == "[abc 7 ]\n+OK\n");
+    std::string text = read_piece(reader, bytes.substr(0, cut));
+    text += read_piece(reader, bytes.substr(cut));
+    EXPECT(text == shapes);
   }
   ReplyReader reader;
   std::string text;
-  for (const char byte : bytes) {
-    EXPECT(reader.feed(Bytes(&byte, 1)));
-    text += read_all(reader);
+  for (const char byte : bytes) text += read_piece(reader, std::string(1, byte));
+  EXPECT(text == shapes);
+}
+
+UNIT_TEST(no_text_of_a_reply_that_came_whole_is_copied) {
+  ReplyReader reader;
+  std::string bytes;
+  for (int i = 0; i < 100; ++i) bytes += "*2\r\n$30\r\n" + std::string(30, 'a') + "\r\n+status\r\n-ERR no\r\n";
+  EXPECT(reader.feed(bytes));
+  const auto is_in_place = [&](const Reply &reply, const char *text) {
+    const auto from = static_cast<size_t>(reply.text.data() - bytes.data());
+    return from < bytes.size() && bytes.compare(from, reply.text.size(), text) == 0;
+  };
+  int replies = 0;
+  while (const Reply *reply = reader.next()) {
+    if (reply->is(Reply::Kind::Array)) {
+      EXPECT(is_in_place(reply->at(0), "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa") && is_in_place(reply->at(1), "status"));
+    } else {
+      EXPECT(is_in_place(*reply, "ERR no"));
+    }
+    ++replies;
   }
-  EXPECT(text == "[abc 7 ]\n+OK\n");
+  EXPECT(replies == 200);
+}
+
+UNIT_TEST(a_text_that_came_in_two_pieces_outlives_the_first_and_those_before_it_too) {
+  ReplyReader reader;
+  EXPECT(read_piece(reader, "+OK\r\n*4\r\n$3\r\nabc\r\n*2\r\n$2\r\nde\r\n$0\r\n\r\n$4\r\nfg") == "+OK\n");
+  EXPECT(read_piece(reader, "hi\r\n") == "");
+  EXPECT(read_piece(reader, "$3\r\njkl\r\n+OK\r\n") == "[abc [de  ] fghi jkl ]\n+OK\n");
+}
+
+UNIT_TEST(what_is_kept_of_a_reply_in_pieces_is_within_its_bounds) {
+  ReplyReader reader;
+  reader.allow({16, 4, 2});
+  EXPECT(read_piece(reader, "*3\r\n$8\r\n01234567\r\n$8\r\n012345") == "");
+  EXPECT(read_piece(reader, "67\r\n$0\r\n\r\n") == "[01234567 01234567  ]\n");
+  EXPECT(read_piece(reader, "*3\r\n$8\r\n01234567\r\n$8\r\n012345") == "" && !reader.is_broken());
+  EXPECT(read_piece(reader, "67\r\n$1\r\n8\r\n") == "" && reader.is_broken());
 }
 
 UNIT_TEST(an_element_behind_the_end_reads_as_nil) {
@@ -142,6 +183,9 @@ UNIT_TEST(random_bytes_are_refused_or_read_and_never_harm) {
 
 UNIT_MAIN("reply", cmocka_unit_test(every_kind_of_reply_is_read),
           cmocka_unit_test(replies_may_come_cut_at_any_byte),
+          cmocka_unit_test(no_text_of_a_reply_that_came_whole_is_copied),
+          cmocka_unit_test(a_text_that_came_in_two_pieces_outlives_the_first_and_those_before_it_too),
+          cmocka_unit_test(what_is_kept_of_a_reply_in_pieces_is_within_its_bounds),
           cmocka_unit_test(an_element_behind_the_end_reads_as_nil),
           cmocka_unit_test(bounds_hold_at_the_bound_and_one_beyond),
           cmocka_unit_test(a_server_cannot_make_us_allocate_by_announcing),

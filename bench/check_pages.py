@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The tables of the pages are those of the results in results/: each figure follows from its rounds, every row and
+every peer is there, and each table was measured five times or more on a machine that was left alone. TAP."""
+import json
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tools"))
+
+import scale  # noqa: E402  (the path had to be set first)
+from harness import groups, machine, report  # noqa: E402
+from harness.scale_rows import CURVES  # noqa: E402
+from tap import Tap  # noqa: E402
+
+ROOT = HERE.parent
+
+
+def result_of(name):
+    return json.loads((HERE / "results" / name).read_text(encoding="utf-8"))
+
+
+def not_measured_well(run):
+    if run["rounds"] < scale.ROUNDS:
+        yield f"{run['rounds']} rounds, of {scale.ROUNDS}"
+    if run["foreign"] > machine.TOO_BUSY:
+        yield f"others used {100 * run['foreign']:.0f} % of the machine"
+    yield from run["build"]["warnings"]
+
+
+def not_on_page(path, marker, markdown):
+    there, wanted = report.parts_of_page(path, marker)[1].split("\n"), f"\n{markdown}\n\n".split("\n")
+    for line in there:
+        if line not in wanted:
+            yield f"{path.name} has what the results have not: {line}"
+    for line in wanted:
+        if line not in there:
+            yield f"{path.name} has not what the results have: {line}"
+    if there != wanted and set(there) == set(wanted):
+        yield f"{path.name} has the lines of the results in another order"
+
+
+def table_differs(table):
+    run = result_of(table.reference)
+    absent = {need for row in table.rows for need in row.needs if any(need not in taken for taken in run["metrics"])}
+    if absent or len(run["metrics"]) != run["rounds"]:
+        yield f"{table.reference} has {len(run['metrics'])} rounds, not in all of them {', '.join(sorted(absent))}"
+        return
+    kept, anew = (report.as_markdown(table.rows, figures, run)
+                  for figures in (run["figures"], report.figures(table.rows, run["metrics"], {})))
+    if kept != anew:
+        yield f"the figures of {table.reference} do not follow from its rounds"
+    yield from not_on_page(ROOT / table.page, table.marker, anew)
+
+
+def growth_anew(run):
+    """Its figures from what each round has found."""
+    taken = {(entry["curve"], entry["label"]): entry["rounds"] for entry in run["figures"]}
+    return [scale.judged(curve, cost, {size: taken[curve.id, cost.label][str(size)] for size in curve.sizes})
+            for curve in CURVES for cost in curve.costs]
+
+
+def growth_differs():
+    run = result_of(scale.RESULTS.name)
+    there = {(entry["curve"], entry["label"]): {(int(size), len(each)) for size, each in entry["rounds"].items()}
+             for entry in run["figures"]}
+    wanted = {(curve.id, cost.label): {(size, run["rounds"]) for size in curve.sizes}
+              for curve in CURVES for cost in curve.costs}
+    if there != wanted:
+        yield f"{scale.RESULTS.name} has not each cost of each curve at each size in {run['rounds']} rounds"
+        return
+    kept, anew = (scale.as_markdown({**run, "figures": figures}, CURVES)
+                  for figures in (run["figures"], growth_anew(run)))
+    if kept != anew:
+        yield f"the figures of {scale.RESULTS.name} do not follow from its rounds"
+    yield from not_on_page(scale.PAGE, scale.MARKER, anew)
+
+
+def not_of_a_table():
+    of_tables = {table.reference for table in groups.TABLES.values()} | {scale.RESULTS.name}
+    for path in sorted((HERE / "results").glob("reference*.json")):
+        if path.name not in of_tables:
+            yield f"{path.name} is of no table"
+
+
+def main():
+    tap = Tap()
+    for table in groups.TABLES.values():
+        tap.rule(f"{table.page}: {table.marker} is what {table.reference} says", table_differs(table))
+        tap.rule(f"{table.reference} was measured well", not_measured_well(result_of(table.reference)))
+    tap.rule(f"docs/{scale.PAGE.name}: {scale.MARKER} is what {scale.RESULTS.name} says", growth_differs())
+    tap.rule(f"{scale.RESULTS.name} was measured well", not_measured_well(result_of(scale.RESULTS.name)))
+    tap.rule("every result is of a table", not_of_a_table())
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
