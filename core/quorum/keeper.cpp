@@ -277,6 +277,7 @@ std::string record_of(const GrantLease &lease, const std::string &instance) {
 Keeper::Keeper(Instance &instance) : instance_(instance), by_key_(instance.random.next()), flush_(*this) {}
 
 void Keeper::stop() {
+  is_stopped_ = true;
   for (const GrantRef &lease : leases_) instance_.runtime->cancel(*lease);
   instance_.runtime->cancel(flush_);
   by_key_.clear();
@@ -337,6 +338,7 @@ void Keeper::lose(const LeaseRef &lease) {
 }
 
 void Keeper::arm(Lease &lease) {
+  if (is_stopped_) return;
   Nanos at = lease.ends_at.load();
   if (lease.wants_renewal() && !lease.is_collected && lease.changes_open == 0)
     at = std::min(at, lease.renew_at);

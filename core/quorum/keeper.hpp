@@ -56,6 +56,7 @@ class Keeper final : public LeaseKeeper {
   LeaseIndex by_key_;
   std::vector<GrantRef> due_;  // for the next round
   Flush flush_;
+  bool is_stopped_ = false;
 };
 
 }  // namespace liblock::quorum

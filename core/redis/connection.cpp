@@ -21,6 +21,7 @@ constexpr int64_t kPauseMostMs = 2'000;
 constexpr size_t kGreetingRoom =
     4'096;  // more than it takes: what grows leaves a copy of the password behind
 constexpr Nanos kPingInterval = 1'000 * kMillisecond;
+constexpr char kClosed[] = "the context is closed";
 
 }  // namespace
 
@@ -80,7 +81,7 @@ void Connection::send(Command &command) {
     case State::Pausing:
       return command.failed({last_status_, false, last_error_});
     case State::Stopped:
-      return command.failed({Status::CLOSED, false, "the context is closed"});
+      return command.failed({Status::CLOSED, false, kClosed});
   }
 }
 
@@ -125,11 +126,9 @@ void Connection::open() {
   set_timer();
   stream_ = runtime_.make_stream(*this);
   stream_->open(options_.address.target);
-  if (stream_ != nullptr) descriptor_.store(stream_->descriptor(), std::memory_order_relaxed);
 }
 
 void Connection::on_open() {
-  descriptor_.store(stream_->descriptor(), std::memory_order_relaxed);
   state_ = State::Greeting;
   greeting_ = std::make_unique<Greeting>(*this);
   out_.reserve(kGreetingRoom);
@@ -242,8 +241,13 @@ void Connection::fail_all(Status status, const std::string &why) {
   growing_ = nullptr;
   behind_.clear();
   CommandQueue sent = std::exchange(sent_, {}), waiting = std::exchange(waiting_, {});
-  while (!sent.empty()) sent.pop()->failed({status, true, why});
-  while (!waiting.empty()) waiting.pop()->failed({status, false, why});
+  // The end of one may close the context: those behind it must not begin anything anew.
+  const auto fail = [&](Command &command, bool was_sent) {
+    const bool is_stopped = state_ == State::Stopped;
+    command.failed({is_stopped ? Status::CLOSED : status, was_sent, is_stopped ? kClosed : why});
+  };
+  while (!sent.empty()) fail(*sent.pop(), true);
+  while (!waiting.empty()) fail(*waiting.pop(), false);
 }
 
 void Connection::pause() {

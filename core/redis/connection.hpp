@@ -79,8 +79,6 @@ class Connection final : private ByteStream::Listener, private Timer {
   // Ends it as the peer would have: for a server that is not what it was. failures: as if so many attempts to reach it
   // had failed.
   void drop(Status status, const std::string &why, uint32_t failures = 0);
-  const std::string &last_error() const { return last_error_; }
-  Status last_status() const { return last_status_; }
   // From any thread: for the child of a fork.
   int descriptor() const { return descriptor_.load(std::memory_order_relaxed); }
 
@@ -89,6 +87,7 @@ class Connection final : private ByteStream::Listener, private Timer {
   class Greeting;
   class Ping;
 
+  void on_socket(int descriptor) override { descriptor_.store(descriptor, std::memory_order_relaxed); }
   void on_open() override;
   void on_bytes(std::string_view bytes) override;
   void on_end(const std::string &why) override;
@@ -98,8 +97,6 @@ class Connection final : private ByteStream::Listener, private Timer {
   void open();
   void greeted();
   void handle(const Reply &reply);
-  void handle_push(const Reply &reply);
-  void answer_front(const Reply &reply);
   bool decrypt(std::string_view &bytes);
   void write(Command &command);
   void encode(Command &command, std::string &wire);

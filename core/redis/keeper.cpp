@@ -26,6 +26,7 @@ Keeper::Keeper(Instance &instance) : instance_(instance), by_key_(instance.rando
 Keeper::~Keeper() { stop(); }
 
 void Keeper::stop() {
+  is_stopped_ = true;
   for (const LeaseRef &lease : leases_) instance_.runtime->cancel(*lease);
   instance_.runtime->cancel(flush_);
   by_key_.clear();
@@ -92,6 +93,7 @@ void Keeper::give_back(const Lease &lease) {
 }
 
 void Keeper::arm(Lease &lease) {
+  if (is_stopped_) return;
   Nanos at = lease.ends_at.load();
   const bool may_renew = lease.wants_renewal() && !lease.is_collected && lease.changes_open == 0;
   if (lease.must_verify || may_renew) at = std::min(at, lease.must_verify ? lease.verify_at : lease.renew_at);
@@ -170,11 +172,10 @@ void Keeper::send_batch(std::vector<LeaseRef> leases) {
 // takes anything away.
 void Keeper::set_renewal(Lease &lease, Nanos from, Nanos ttl) {
   lease.renew_at = kNever;
-  if (ttl != kNever && lease.ttl != kNever && (lease.hold_until == kNever || from + ttl < lease.hold_until)) {
-    const Nanos least = std::min(ttl, lease.ttl);
+  const Nanos least = std::max(kMillisecond, std::min(ttl, lease.ttl));  // what a server answers may be nothing
+  if (ttl != kNever && lease.ttl != kNever && (lease.hold_until == kNever || from + ttl < lease.hold_until))
     lease.renew_at = from + ttl - least * 2 / 3 - instance_.random.up_to(least / 30);
-  }
-  set_rate(lease, lease.renew_at == kNever ? 0 : 3'000'000'000'000'000'000 / std::min(ttl, lease.ttl));
+  set_rate(lease, lease.renew_at == kNever ? 0 : 3'000'000'000'000'000'000 / least);
 }
 
 void Keeper::try_again(const LeaseRef &lease) {
@@ -202,6 +203,19 @@ void Keeper::renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nan
     if (lease->renews) set_renewal(*lease, sent_at, ttl);
   }
   arm(*lease);
+}
+
+// Where no change is under way the server has heard of all that is believed here, unless it has taken over from one that
+// had: then its lease counts, as the shorter one.
+void Keeper::confirmed(Lease &lease, int64_t answer, Nanos sent_at) {
+  const Nanos ends_at = sent_at + Lease::trusted(nanos_from_ms(answer));
+  if (answer != -1 && lease.changes_open == 0 && ends_at < lease.ends_at.load()) {
+    const Nanos planned = lease.renew_at;
+    lease.ends_at.store(ends_at);
+    if (lease.renews) set_renewal(lease, sent_at, nanos_from_ms(answer));
+    lease.renew_at = std::min(planned, lease.renew_at);
+  }
+  arm(lease);
 }
 
 void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &extension, AskDone done) {

@@ -64,6 +64,7 @@ class Keeper final : public LeaseKeeper {
   void send_batch(std::vector<LeaseRef> leases);
   void give_back(const Lease &lease);
   void renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at);
+  void confirmed(Lease &lease, int64_t answer, Nanos sent_at);
   void try_again(const LeaseRef &lease);
   void set_renewal(Lease &lease, Nanos from, Nanos ttl);
   void set_rate(Lease &lease, int64_t renewals_nhz);
@@ -74,6 +75,7 @@ class Keeper final : public LeaseKeeper {
   LeaseIndex by_key_;
   DueRenewals due_;  // for the next batches
   Flush flush_;
+  bool is_stopped_ = false;
   Nanos next_batch_at_ = 0;  // by the runtime's clock
   int64_t renewals_nhz_ =
       0;  // of all leases: whole numbers, so that what is added and taken away leaves nothing

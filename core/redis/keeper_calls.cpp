@@ -42,6 +42,15 @@ void Keeper::Call::take_number() {
   for (Item &item : items_) item.lease->change = item.change = change_;
 }
 
+bool Keeper::Call::has_leases(const Reply &reply, size_t from) const {
+  const size_t count = count_keys();
+  if (!reply.has_integers(from, count)) return false;
+  const auto leases = reply.elements.subspan(from, count);
+  return std::all_of(leases.begin(), leases.end(), [](const Reply &lease) {
+    return lease.integer >= 0 || lease.integer == -1 || lease.integer == -3;
+  });
+}
+
 int64_t Keeper::Call::worst_of(const Reply &reply, const Item &item, size_t &at) {
   int64_t least = INT64_MAX;
   bool lost = false;
@@ -128,7 +137,8 @@ void Keeper::ExtendCall::sending(Nanos now) {
 
 bool Keeper::ExtendCall::fits(const Reply &reply) const {
   const bool is_late = reply.at(0).text == "LATE";
-  return (is_late || reply.at(0).text == "OK") && reply.has_integers(1, is_late ? 1 : 1 + count_keys());
+  if (is_late || reply.at(0).text != "OK") return is_late && reply.has_integers(1, 1);
+  return reply.has_integers(1, 1) && has_leases(reply, 2);
 }
 
 void Keeper::ExtendCall::answered(const Reply &reply) {
@@ -160,33 +170,36 @@ void Keeper::ExtendCall::failed(const Failure &failure) {
   Call::failed(failure);
 }
 
-void Keeper::VerifyCall::sending(Nanos) {
+void Keeper::VerifyCall::sending(Nanos now) {
+  sent_at_ = now;
   begin_again(scripts::verify);
   put_keys();
   put_ids("");
 }
 
-bool Keeper::VerifyCall::fits(const Reply &reply) const { return reply.has_integers(0, 1 + count_keys()); }
+bool Keeper::VerifyCall::fits(const Reply &reply) const { return reply.has_integers(0, 1) && has_leases(reply, 1); }
 
 void Keeper::VerifyCall::answered(const Reply &reply) {
   Status status = Status::OK;
   size_t at = 1;
   for (const Item &item : items_) {
-    const bool lost = worst_of(reply, item, at) == -3;
+    const int64_t worst = worst_of(reply, item, at);
     item.lease->must_verify = false;
-    if (lost) status = Status::LOST;
-    if (lost) {
+    if (worst == -3) status = Status::LOST;
+    if (worst == -3) {
       keeper_.lose(item.lease);
     } else if (item.lease->state.load() == Lease::State::Held) {
-      keeper_.arm(*item.lease);
+      keeper_.confirmed(*item.lease, worst, sent_at_);
     }
   }
   end(status, "");
 }
 
-// A server that loads its data answers later; one that is gone is asked when it is there again.
+// A server that loads its data answers later; one that is gone is asked when it is there again. Nobody else looks after
+// what was asked because of a message, or of those that were missed.
 void Keeper::VerifyCall::failed(const Failure &failure) {
   for (const Item &item : items_) {
+    item.lease->must_verify = item.lease->must_verify || (done_ == nullptr && failure.passes);
     if (item.lease->must_verify && failure.status != Status::CLOSED) keeper_.try_again(item.lease);
   }
   Call::failed(failure);

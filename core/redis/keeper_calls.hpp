@@ -28,6 +28,8 @@ class Keeper::Call : public ServerCall {
   size_t count_keys() const;
   // The next number, of all of them.
   void take_number();
+  // From there on an answer has a lease for each key.
+  bool has_leases(const Reply &reply, size_t from) const;
   // Of the keys of one lease in an answer: -3 when one is not held any more, else the least, -1 = no expiry.
   static int64_t worst_of(const Reply &reply, const Item &item, size_t &at);
   void end(Status status, const std::string &why);
@@ -65,6 +67,9 @@ class Keeper::VerifyCall final : public Call {
   bool fits(const Reply &reply) const override;
   void answered(const Reply &reply) override;
   void failed(const Failure &failure) override;
+
+ private:
+  Nanos sent_at_ = 0;
 };
 
 class Keeper::UpdateCall final : public Call {

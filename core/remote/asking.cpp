@@ -239,7 +239,7 @@ struct Several {
       ask.votes = confirmed.votes;
       ask.nodes = confirmed.nodes;
     }
-    if (status == Status::IN_DOUBT || (status == Status::LOST && worst == Status::OK)) {
+    if (badness(status) > badness(worst)) {
       worst = status;
       text = why;
     }
@@ -249,6 +249,21 @@ struct Several {
     Ask &ended = ask;
     delete this;
     ended.ended();
+  }
+  // What may still be held is worse than what is gone.
+  static int badness(Status status) {
+    switch (status) {
+      case Status::OK:
+        return 0;
+      case Status::LOST:
+        return 1;
+      case Status::PARTIAL:
+        return 3;
+      case Status::IN_DOUBT:
+        return 4;
+      default:
+        return 2;
+    }
   }
   Ask &ask;
   size_t open = 1;  // its maker's

@@ -102,10 +102,9 @@ void adopt_lock(RemoteInstance &instance, Ask &ask, const LeaseRef &lease, AskDo
   lock->token = lease->token;
   lock->notice = LostNotice::of(params, 0, lease->token);
   HeldLock &held = *lock;
-  // Until the server has confirmed it, it is believed for a moment only, and nobody has its handle.
+  // Until the server has confirmed it, it is believed for a moment only, and nobody has its handle or can reenter it.
   const Handle handle = instance.holds.add(std::move(lock));
   if (handle == 0) return done(Status::LIMIT, "");
-  instance.reentry.remember(held);
   instance.begin_lease(lease, now);
   held.loss_told = true;
   instance.set_leases({lease}, {lease->ttl, false, false},
@@ -113,6 +112,7 @@ void adopt_lock(RemoteInstance &instance, Ask &ask, const LeaseRef &lease, AskDo
                         HeldLock *adopted = instance.holds.find(handle);
                         if (status == Status::OK && adopted != nullptr) {
                           adopted->loss_told = false;
+                          instance.reentry.remember(*adopted);
                           ask.lock = handle;
                           ask.view = instance.holds.view(handle);
                           return done(ask.view.status, why);
@@ -120,8 +120,6 @@ void adopt_lock(RemoteInstance &instance, Ask &ask, const LeaseRef &lease, AskDo
                         // What is left of its lease runs out by itself, or somebody adopts it after all.
                         if (adopted != nullptr) {
                           const LeaseRef gone = adopted->parts.front().lease;
-                          for (const HeldLock::Part &part : HeldLock::Parts(adopted->parts))
-                            instance.reentry.forget(*adopted->owner, handle, part);
                           instance.holds.remove(handle);
                           instance.let_go(*gone);
                         }

@@ -28,6 +28,9 @@ class ByteStream {
  public:
   class Listener {
    public:
+    // The descriptor of its socket, before it is connected, and of another one with each address that is tried; -1: it
+    // is about to be closed. For the child of a fork only.
+    virtual void on_socket(int) {}
     virtual void on_open() = 0;
     virtual void on_bytes(std::string_view bytes) = 0;
     // Why it ended, for people. Once; afterwards only close() may be called.
@@ -45,8 +48,6 @@ class ByteStream {
   // Whether an answer to something that was sent is still to come: while one is, more waits for the loop's next turn.
   virtual void expect_answers(bool) {}
   virtual void close() = 0;
-  // -1 while there is none. For the child of a fork only.
-  virtual int descriptor() const = 0;
 
  protected:
   virtual ~ByteStream() = default;

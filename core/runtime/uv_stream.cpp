@@ -103,10 +103,11 @@ void UvStream::connect_next() {
   };
   if (unix_socket) {
     uv_pipe_connect(&connecting_, &socket_.pipe, path_.c_str(), done);
-    return;
+    return tell_socket(descriptor());
   }
   const auto *address = reinterpret_cast<const sockaddr *>(&addresses_[next_address_++]);
   status = uv_tcp_connect(&connecting_, &socket_.tcp, address, done);
+  tell_socket(descriptor());
   if (status != 0) connected(status);
 }
 
@@ -228,6 +229,7 @@ void UvStream::end(const std::string &what, int status) {
 void UvStream::close_socket() {
   if (!has_socket_ || socket_closing_) return;
   socket_closing_ = true;
+  tell_socket(-1);
   uv_close(reinterpret_cast<uv_handle_t *>(&socket_), [](uv_handle_t *handle) {
     UvStream *self = self_of(handle);
     self->has_socket_ = false;
@@ -253,6 +255,10 @@ void UvStream::close() {
 
 void UvStream::closed_one() {
   if (--handles_open_ == 0) delete this;
+}
+
+void UvStream::tell_socket(int descriptor) {
+  if (listener_ != nullptr) listener_->on_socket(descriptor);
 }
 
 int UvStream::descriptor() const {

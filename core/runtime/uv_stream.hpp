@@ -30,11 +30,12 @@ class UvStream final : public ByteStream {
   void request_fill() override;
   void expect_answers(bool expects) override;
   void close() override;
-  int descriptor() const override;
 
  private:
   ~UvStream() override;
   void look_up(const StreamTarget &target);
+  int descriptor() const;
+  void tell_socket(int descriptor);
   void connect_next();
   void connected(int status);
   void came(ssize_t count, const char *bytes);

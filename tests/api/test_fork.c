@@ -6,8 +6,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -176,6 +179,74 @@ static void in_the_child_a_new_context_has_a_runtime_of_its_own(void **state) {
   fork_amid_everything(a_new_context_works_with_callbacks);
 }
 
+/* Whoever connects to it is not answered any more: those who have come are as many as it keeps. */
+struct full_port {
+  int fds[5];
+  int port;
+  id_list open; /* with these, and before the library connects */
+};
+
+static void fill_port(struct full_port *full) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t size = sizeof address;
+  full->fds[0] = socket(AF_INET, SOCK_STREAM, 0);
+  assert_int_equal(bind(full->fds[0], (struct sockaddr *)&address, size), 0);
+  assert_int_equal(listen(full->fds[0], 0), 0);
+  assert_int_equal(getsockname(full->fds[0], (struct sockaddr *)&address, &size), 0);
+  for (size_t i = 1; i < COUNT_OF(full->fds); i++) {
+    full->fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    (void)connect(full->fds[i], (struct sockaddr *)&address, size);
+  }
+  full->port = ntohs(address.sin_port);
+  full->open = list_descriptors();
+}
+
+static bool is_being_connected(int fd) {
+  struct tcp_info info;
+  socklen_t size = sizeof info;
+  return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_state == TCP_SYN_SENT;
+}
+
+struct connecting {
+  const struct full_port *to;
+  struct forked forked; /* .ours: the sockets */
+};
+
+static bool has_a_socket_that_is_being_connected(void *argument) {
+  struct connecting *c = argument;
+  const id_list now = list_descriptors();
+  c->forked.ours.count = 0;
+  for (size_t i = 0; i < now.count; i++) {
+    if (!list_has(&c->to->open, now.ids[i]) && is_being_connected(now.ids[i]))
+      c->forked.ours.ids[c->forked.ours.count++] = now.ids[i];
+  }
+  return c->forked.ours.count != 0;
+}
+
+static void in_the_child_a_socket_that_is_still_being_connected_is_closed(void **state) {
+  (void)state;
+  static struct full_port full;
+  static struct connecting c = {.to = &full};
+  liblock_context_options options;
+  liblock_context_options_init(&options, sizeof options);
+  options.connect_timeout_ms = 600000;
+  fill_port(&full);
+  c.forked.before = *opened_by_others;
+  const char *hosts[] = {"127.0.0.1", "localhost"}; /* a name is looked up first, on another thread */
+  for (size_t i = 0; i < COUNT_OF(hosts); i++) {
+    snprintf(c.forked.url, sizeof c.forked.url, "redis://%s:%d", hosts[i], full.port);
+    assert_ok(liblock_open(c.forked.url, &options, &c.forked.context, NULL));
+    recorder *r = recorder_new(c.forked.context, false);
+    request_key(c.forked.context, r, 0, "k", NULL);
+    assert_true(wait_until(has_a_socket_that_is_being_connected, &c, GENEROUS_MS));
+    assert_int_equal(run_in_child(our_descriptors_are_closed, &c.forked), 0);
+    end_context(c.forked.context);
+    assert_true(recorder_await(r, 1));
+    recorder_free(r);
+  }
+  for (size_t i = 0; i < COUNT_OF(full.fds); i++) close(full.fds[i]);
+}
+
 struct busy {
   liblock_context *context;
   latch stop;
@@ -234,6 +305,7 @@ int main(void) {
       cmocka_unit_test(in_the_child_every_call_on_a_copy_answers_forked),
       cmocka_unit_test(in_the_child_copies_can_be_closed_and_freed),
       cmocka_unit_test(in_the_child_our_descriptors_are_closed_and_nobody_elses),
+      cmocka_unit_test(in_the_child_a_socket_that_is_still_being_connected_is_closed),
       cmocka_unit_test(in_the_child_a_name_opens_a_new_table),
       cmocka_unit_test(in_the_child_a_new_context_has_a_runtime_of_its_own),
       cmocka_unit_test(a_fork_while_other_threads_lock_leaves_no_lock_taken_in_the_child),

@@ -2,26 +2,13 @@
 // Servers and processes with an instance of the quorum context each, in a simulated world.
 #pragma once
 
-#include "engine/engine.hpp"
 #include "quorum/founding.hpp"
 #include "quorum/instance.hpp"
 #include "sim/process.hpp"
 
 namespace unit {
 
-using liblock::Ask;
 using Wanted = WantedOf<liblock::quorum::Request>;
-
-// Anything but an acquire that is asked of an instance, and how it ended.
-struct Question final : public Ask {
-  void ended() override {
-    ++ends;
-    if (on_end) on_end(*this);
-  }
-  bool is(Status expected) const { return ends == 1 && status == expected; }
-  int ends = 0;
-  std::function<void(Question &)> on_end;
-};
 
 inline liblock::QuorumOptions over(const std::vector<Node *> &nodes, liblock::QuorumOptions options = {}) {
   options.nodes.clear();
@@ -48,30 +35,9 @@ class Process : public ProcessOf<liblock::quorum::Instance, liblock::quorum::Req
           run_once(*host, [instance] { instance->start(); });
           return instance;
         }) {}
-  ~Process() { end(); }  // what was asked of it ends before it goes
   std::shared_ptr<Answered> found(bool by_force = false) {
     return ask([=, this](auto done) { liblock::quorum::found(instance(), by_force, done); });
   }
-  Question &question(Ask::What what, const std::function<void(Ask &)> &fill,
-                     const std::function<void(Question &)> &on_end = nullptr) {
-    questions_.push_back(std::make_unique<Question>());
-    Question &asked = *questions_.back();
-    asked.what = what;
-    asked.on_end = on_end;
-    fill(asked);
-    run_once(host(), [instance = &instance(), &asked] { instance->asking.start(asked); });
-    return asked;
-  }
-  // About one key.
-  Question &about(const std::string &key, Ask::What what, const std::function<void(Ask &)> &fill = nullptr) {
-    return question(what, [&](Ask &ask) {
-      ask.keys = {key};
-      if (fill) fill(ask);
-    });
-  }
-
- private:
-  std::vector<std::unique_ptr<Question>> questions_;
 };
 
 struct Stage {

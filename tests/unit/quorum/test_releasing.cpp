@@ -163,6 +163,24 @@ UNIT_TEST(a_reply_that_comes_before_the_call_is_sent_ends_the_connection_and_not
   EXPECT(s.are_free(2));
 }
 
+UNIT_TEST(keys_that_an_owner_gives_back_are_told_to_be_so_on_part_of_the_nodes_where_they_are) {
+  Releasing s;
+  const auto owner = s.a->owner("o");
+  Wanted &lock = s.a->acquire({"k0", "k1"}, waiting_ms(10'000, 20'000), owner);
+  s.world.run_ms(50);
+  EXPECT(lock.is(Status::OK));
+  s.nodes[1]->stop(Node::Data::Kept);
+  s.nodes[2]->stop(Node::Data::Kept);
+  s.world.run_ms(5);
+  Question &released = s.a->question(Ask::What::ReleaseKeys, [&](Ask &ask) {
+    ask.owner = owner;
+    ask.keys = {"k0", "k1"};
+  });
+  s.world.run_ms(1'000);
+  EXPECT(released.is(Status::PARTIAL) && released.votes == 1 && released.nodes == 3);
+  EXPECT(!released.message.empty());
+}
+
 UNIT_MAIN(
     "what one turn of the loop releases over a quorum",
     cmocka_unit_test(a_line_that_is_none_on_a_node_keeps_no_other_key_from_being_given_back_there),
@@ -174,4 +192,5 @@ UNIT_MAIN(
     cmocka_unit_test(what_is_released_behind_an_extension_does_not_go_with_what_was_released_before_it),
     cmocka_unit_test(releases_before_and_behind_an_attempt_go_together_and_the_attempt_finds_their_keys_free),
     cmocka_unit_test(locks_of_other_nodes_are_released_by_calls_of_their_own),
-    cmocka_unit_test(a_reply_that_comes_before_the_call_is_sent_ends_the_connection_and_nothing_else))
+    cmocka_unit_test(a_reply_that_comes_before_the_call_is_sent_ends_the_connection_and_nothing_else),
+    cmocka_unit_test(keys_that_an_owner_gives_back_are_told_to_be_so_on_part_of_the_nodes_where_they_are))

@@ -9,7 +9,6 @@
 
 namespace unit {
 
-using liblock::Ask;
 using liblock::InstanceInfo;
 
 inline constexpr char kList[] = "ll1:n:{liblock:}";
@@ -20,11 +19,6 @@ inline liblock::InstanceOptions with_interval(int64_t interval_ms = 10'000) {
   if (interval_ms > 0) options.zombie_interval = liblock::nanos_from_ms(interval_ms);
   return options;
 }
-
-struct Question final : public Ask {
-  void ended() override { ++ends; }
-  int ends = 0;
-};
 
 struct Lives : Stage {
   explicit Lives(uint64_t seed = 1) : Stage(seed, with_interval()) {}

@@ -67,23 +67,18 @@ UNIT_TEST(an_extension_that_somebody_else_asked_for_since_then_stays) {
 }
 
 UNIT_TEST(a_lease_that_this_process_set_by_its_value_since_then_stays) {
-  struct Question final : public liblock::Ask {
-    void ended() override { ++ends; }
-    int ends = 0;
-  } question;
   GivingBack s;
   AcquireParams params = waiting_ms(1'000, 10'000);
   params.value = "v";
   s.a.acquire({"k"}, params, s.me);
   s.world.run_ms(5);
   const Handle inner = s.again({"k"}, 50'000);
-  question.what = liblock::Ask::What::ExtendKey;
-  question.keys = {"k"};
-  question.text = "v";
-  question.ttl = liblock::nanos_from_ms(80'000);
-  run_once(s.a.host(), [&] { s.a.instance().asking.start(question); });
+  Question &extended = s.a.about("k", Ask::What::ExtendKey, [](Ask &ask) {
+    ask.text = "v";
+    ask.ttl = liblock::nanos_from_ms(80'000);
+  });
   s.world.run_ms(5);
-  EXPECT(question.ends == 1 && question.status == Status::OK);
+  EXPECT(extended.is(Status::OK));
   s.let_go(inner);
   EXPECT(s.node.ask({"PTTL", "liblock:k"}).integer > 79'000);
 }

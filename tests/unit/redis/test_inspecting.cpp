@@ -9,18 +9,12 @@
 #include "stage.hpp"
 
 using namespace unit;
-using liblock::Ask;
 using liblock::Engine;
 using liblock::KeyInfo;
 
 namespace {
 
 constexpr int64_t kUs = 1'000;  // in a millisecond
-
-struct Question final : public Ask {
-  void ended() override { ++ends; }
-  int ends = 0;
-};
 
 // The server as a clerk would fill it.
 struct Scene : Stage {
@@ -53,11 +47,7 @@ struct Scene : Stage {
               "i" + instance, std::to_string(now_us()) + "|60000|1"});
   }
   Question &ask(Process &by, Ask::What what, const std::function<void(Ask &)> &fill = nullptr) {
-    asked.push_back(std::make_unique<Question>());
-    Question &question = *asked.back();
-    question.what = what;
-    if (fill) fill(question);
-    run_once(by.host(), [&by, &question] { by.instance().asking.start(question); });
+    Question &question = by.question(what, fill);
     EXPECT(world.run_until([&] { return question.ends == 1; }, 20'000));
     return question;
   }
@@ -97,8 +87,6 @@ struct Scene : Stage {
   size_t waiters(const std::string &key) {
     return static_cast<size_t>(node.ask({"ZCARD", "ll1:q:{liblock:" + key + "}"}).integer);
   }
-
-  std::vector<std::unique_ptr<Question>> asked;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/engine.hpp"
 #include "remote/remote_instance.hpp"
 #include "remote/remote_request.hpp"
 #include "runtime/once.hpp"
@@ -18,6 +19,7 @@
 namespace unit {
 
 using liblock::AcquireParams;
+using liblock::Ask;
 using liblock::Handle;
 using liblock::kMillisecond;
 using liblock::Nanos;
@@ -89,6 +91,17 @@ struct Answered {
   bool is(Status expected) const { return times == 1 && status == expected; }
 };
 
+// Anything but an acquire that is asked of an instance, and how it ended.
+struct Question final : public Ask {
+  void ended() override {
+    ++ends;
+    if (on_end) on_end(*this);
+  }
+  bool is(Status expected) const { return ends == 1 && status == expected; }
+  int ends = 0;
+  std::function<void(Question &)> on_end;
+};
+
 // made: gives the instance, on its host, under its name.
 template <typename Instance, typename EngineRequest>
 class ProcessOf {
@@ -140,6 +153,23 @@ class ProcessOf {
       instance_->update_leases(Instance::leases_of(*instance_->holds.find(handle)), value, done);
     });
   }
+  Question &question(Ask::What what, const std::function<void(Ask &)> &fill,
+                     const std::function<void(Question &)> &on_end = nullptr) {
+    questions_.push_back(std::make_unique<Question>());
+    Question &asked = *questions_.back();
+    asked.what = what;
+    asked.on_end = on_end;
+    if (fill) fill(asked);
+    run_once(*host_, [instance = instance_.get(), &asked] { instance->asking.start(asked); });
+    return asked;
+  }
+  // About one key.
+  Question &about(const std::string &key, Ask::What what, const std::function<void(Ask &)> &fill = nullptr) {
+    return question(what, [&](Ask &ask) {
+      ask.keys = {key};
+      if (fill) fill(ask);
+    });
+  }
   // What the lock says of itself here and now.
   bool holds(Handle handle) const { return instance_->holds.view(handle).status == Status::OK; }
   Status state_of(Handle handle) const { return instance_->holds.view(handle).status; }
@@ -176,6 +206,7 @@ class ProcessOf {
   std::shared_ptr<liblock::RemoteOwner> nobody_;
   uint64_t owners_ = 0;
   std::vector<std::unique_ptr<Wanted>> wanted_;
+  std::vector<std::unique_ptr<Question>> questions_;
   std::shared_ptr<Instance> instance_;
 };
 

@@ -23,7 +23,6 @@ class Wire final : public liblock::ByteStream, public std::enable_shared_from_th
   void open(const liblock::StreamTarget &target) override;
   void request_fill() override;
   void close() override;
-  int descriptor() const override { return -1; }
 
   // What the host has to say, and what has arrived for it while it was paused. False: nothing.
   bool turn();
