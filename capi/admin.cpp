@@ -30,11 +30,11 @@ Status read_clear_options(const liblock_clear_options *given, Ask &ask, std::str
 
 liblock_status clear(liblock_context *context, Engine::Whom whom, const void *id, size_t id_size,
                      const liblock_clear_options *options, liblock_report *report, liblock_result *result) {
-  if (!report_is_usable(report)) return LIBLOCK_INVALID_ARGUMENT;
   Tally tally;
   Nanos took = 0;
   const liblock_status status = guarded_result(result, [&](Outcome &outcome) {
     if (const Status usability = usable(context, outcome); usability != Status::OK) return usability;
+    if (!report_is_usable(report)) return refused(outcome, kReportSize);
     const bool by_id = whom == Engine::Whom::Owner || whom == Engine::Whom::Instance;
     if (by_id && (id == nullptr || id_size == 0)) return refused(outcome, "the id is NULL, or empty");
     WaitedAsk ask(Ask::What::Clear);

@@ -42,11 +42,11 @@ void liblock_instance_list_options_init(liblock_instance_list_options *options, 
 liblock_status liblock_list_instances(liblock_context *context, const liblock_instance_list_options *options,
                                       liblock_instance_callback callback, void *user_data,
                                       liblock_report *report, liblock_result *result) {
-  if (!report_is_usable(report)) return LIBLOCK_INVALID_ARGUMENT;
   Tally tally;
   Nanos took = 0;
   const liblock_status status = guarded_result(result, [&](Outcome &outcome) {
     if (const Status usability = usable(context, outcome); usability != Status::OK) return usability;
+    if (!report_is_usable(report)) return refused(outcome, kReportSize);
     bool zombies_only = false;
     if (const Status read = read_instance_options(options, zombies_only, outcome.message); read != Status::OK)
       return read;

@@ -131,10 +131,10 @@ void liblock_cursor_free(liblock_cursor *cursor) {
 liblock_status liblock_list_each(liblock_context *context, int32_t what, const liblock_list_options *options,
                                  liblock_list_callback callback, void *user_data, liblock_report *report,
                                  liblock_result *result) {
-  if (!report_is_usable(report)) return LIBLOCK_INVALID_ARGUMENT;
   liblock_cursor cursor;
   const liblock_status status = guarded_result(result, [&](Outcome &outcome) {
     if (const Status usability = usable(context, outcome); usability != Status::OK) return usability;
+    if (!report_is_usable(report)) return refused(outcome, kReportSize);
     if (what < LIBLOCK_LIST_LOCKS || what > LIBLOCK_LIST_KEYS) {
       return refused(outcome, "what is none of LIBLOCK_LIST_LOCKS, LIBLOCK_LIST_QUEUES and LIBLOCK_LIST_KEYS");
     }

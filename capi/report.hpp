@@ -31,8 +31,10 @@ inline bool report_is_usable(const liblock_report *report) {
          (report->struct_size >= sizeof(liblock_report) && report->struct_size <= 65'536);
 }
 
+inline constexpr char kReportSize[] = "report.struct_size is not set; use liblock_report_init";
+
 inline void fill_report(liblock_report *report, const Tally &tally, Nanos took) {
-  if (report == nullptr) return;
+  if (report == nullptr || !report_is_usable(report)) return;
   const liblock_report filled{
       0,           tally.locks,  tally.queues,   tally.locks + tally.queues, tally.waiters,
       tally.steps, took / 1'000, tally.instances};

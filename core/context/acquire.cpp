@@ -382,6 +382,7 @@ Status Context::submit(std::span<const Bytes> keys, const liblock_acquire_option
       params.progress = progress.get();
     }
     static_assert(sizeof(ContextRequest) <= RequestTable::kCallSize);
+    static_cast<void>(this->runtime());  // where no thread can be had, no memory is taken either
     void *memory = requests_.take_memory(RequestTable::kCallSize, shared_from_this());
     auto *call = new (memory)
         ContextRequest(*this, owner, callback, user_data, completions, shared, std::move(params));

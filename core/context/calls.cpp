@@ -178,6 +178,8 @@ Status start_call(Context &context, const CallEnd &end, liblock_request *request
                                              [](Ask *ask) { static_cast<AsyncAsk *>(ask)->unpin(); });
   auto *call = static_cast<AsyncAsk *>(kept.get());
   if (const Status status = fill(*call); status != Status::OK) return status;
+  // Where no thread can be had, nothing has begun; an end that is called back needs one.
+  if (end.callback != nullptr) static_cast<void>(context.runtime());
   if (waits(*call)) call->runtime = context.runtime();
   Place place;
   if (end.completions != nullptr) {

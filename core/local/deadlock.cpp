@@ -105,21 +105,15 @@ bool LockTable::edge_stands(const WaitEdge &edge, Waiter *&waiter) {
 // Ends one wait of the cycle if the whole of it stands at this moment. True: it did.
 bool LockTable::break_cycle(const WaitEdges &cycle, const Waiter &searcher, Deferred &deferred) {
   std::optional<std::lock_guard<std::mutex>> global_lock;
-  std::vector<uint32_t> shards;
+  LockedShards shards(*this);
   for (const WaitEdge &edge : cycle) {
     if (edge.shard == Waiter::kGlobalQueue) {
       if (!global_lock) global_lock.emplace(global_.mutex);
     } else {
-      shards.push_back(edge.shard);
+      shards.add(edge.shard);
     }
   }
-  std::sort(shards.begin(), shards.end());
-  shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
-  for (const uint32_t shard : shards) shards_[shard].mutex.lock();
-  const auto unlock_shards = [&] {
-    for (const uint32_t shard : shards) shards_[shard].mutex.unlock();
-    shards.clear();
-  };
+  shards.lock();
   Waiter *victim = nullptr;
   bool stands = true;
   for (const WaitEdge &edge : cycle) {
@@ -132,13 +126,10 @@ bool LockTable::break_cycle(const WaitEdges &cycle, const Waiter &searcher, Defe
   }
   if (stands) counters_.deadlocks.fetch_add(1, std::memory_order_relaxed);
   if (stands && searcher.params->trace != nullptr) trace_deadlock(searcher, cycle.size(), deferred);
-  if (!stands || searcher.params->on_deadlock == LIBLOCK_ON_DEADLOCK_REPORT_ONLY) {
-    unlock_shards();
-    return stands;
-  }
+  if (!stands || searcher.params->on_deadlock == LIBLOCK_ON_DEADLOCK_REPORT_ONLY) return stands;
   const uint32_t where = victim->where.load();
   if (where == Waiter::kGlobalQueue) {
-    unlock_shards();  // opening the gates takes them again
+    shards.unlock();  // opening the gates takes them again
     leave_global(*victim, Status::DEADLOCK, deferred);
     return true;
   }
@@ -146,7 +137,6 @@ bool LockTable::break_cycle(const WaitEdges &cycle, const Waiter &searcher, Defe
   leave_queue(*victim, shards_[where]);
   after_leaving(shards_[where], index, deferred);
   finish(*victim, Status::DEADLOCK, deferred);
-  unlock_shards();
   return true;
 }
 

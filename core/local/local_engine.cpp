@@ -91,6 +91,10 @@ std::shared_ptr<Owner> LocalEngine::make_owner(Bytes name) {
   auto owner = std::make_shared<LocalOwner>(unnamed_->instance(), unnamed_->instance_id(),
                                             owner_numbers_.fetch_add(1) + 1, name, true);
   const std::lock_guard lock(owners_mutex_);
+  if (owners_closed_) {
+    owner->closed.store(true);  // nobody would give back what it gets
+    return owner;
+  }
   if (owners_.size() >= tidy_at_) {  // seldom enough that an owner costs the same however many there are
     std::erase_if(owners_, [](const std::weak_ptr<LocalOwner> &o) { return o.expired(); });
     tidy_at_ = std::max(kTidyLeast, 2 * owners_.size());
@@ -144,6 +148,9 @@ void LocalEngine::start(Ask &ask) {
     ask.status = answer(ask);
   } catch (const std::bad_alloc &) {
     ask.status = Status::NO_MEMORY;
+  } catch (const std::system_error &error) {  // no thread can be had for the first lease
+    ask.status = Status::INTERNAL;
+    ask.message = error.what();
   }
   ask.ended();
 }
@@ -332,6 +339,7 @@ void LocalEngine::watch_lease(Grant &grant, const AcquireParams &params, bool gl
   const Status undone = table_->release(*unnamed_, grant.handle);
   static_cast<void>(undone);  // unless its lease has ended
   refused.waited = grant.waited;
+  refused.counted_as_waiting = grant.counted_as_waiting;  // whoever called counts it off
   grant = refused;
 }
 
@@ -362,6 +370,7 @@ void LocalEngine::close(bool leave, std::function<void()> closed) {
   std::vector<std::shared_ptr<LocalOwner>> named;
   {
     const std::lock_guard lock(owners_mutex_);
+    owners_closed_ = true;
     for (const auto &owner : owners_) {
       if (auto alive = owner.lock()) named.push_back(std::move(alive));
     }

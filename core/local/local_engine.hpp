@@ -69,6 +69,7 @@ class LocalEngine final : public Engine {
   std::mutex owners_mutex_;
   std::vector<std::weak_ptr<LocalOwner>> owners_;  // guarded by owners_mutex_
   size_t tidy_at_ = kTidyLeast;                    // the same: so many, of whom some may be gone
+  bool owners_closed_ = false;                     // the same: whoever comes later is closed from the beginning
   std::mutex watches_mutex_;
   std::unordered_map<Ask *, Watch *> watches_;  // pending ones; guarded by watches_mutex_
   std::atomic<bool> sweeping_{false};

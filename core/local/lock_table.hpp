@@ -30,6 +30,7 @@
 
 namespace liblock {
 
+class LockedShards;
 class ShardLocks;
 
 class LockTable : public std::enable_shared_from_this<LockTable> {
@@ -136,6 +137,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   std::atomic<bool> leases_used{false};  // some lock had an expiry: sweeps are worth while
 
  private:
+  friend class LockedShards;
   friend class ShardLocks;
   struct Position {
     uint32_t hash;

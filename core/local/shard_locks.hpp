@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Holds the locks of all shards of a record, taken in ascending order, which every other taker of several
-// follows.
+// Hold the locks of several shards, of a record or of whatever is added, taken in ascending order, which every other
+// taker of several follows.
 #pragma once
+
+#include <algorithm>
+#include <vector>
 
 #include "local/lock_table.hpp"
 
@@ -28,6 +31,29 @@ class ShardLocks {
   LockTable &table_;
   const Record &record_;
   uint32_t count_;
+};
+
+class LockedShards {
+ public:
+  explicit LockedShards(LockTable &table) : table_(table) {}
+  ~LockedShards() { unlock(); }
+  LockedShards(const LockedShards &) = delete;
+  LockedShards &operator=(const LockedShards &) = delete;
+  // Before lock(); the same one as often as is liked.
+  void add(uint32_t shard) { shards_.push_back(shard); }
+  void lock() {
+    std::sort(shards_.begin(), shards_.end());
+    shards_.erase(std::unique(shards_.begin(), shards_.end()), shards_.end());
+    for (; locked_ < shards_.size(); ++locked_) table_.shards_[shards_[locked_]].mutex.lock();
+  }
+  void unlock() {
+    while (locked_ > 0) table_.shards_[shards_[--locked_]].mutex.unlock();
+  }
+
+ private:
+  LockTable &table_;
+  std::vector<uint32_t> shards_;
+  size_t locked_ = 0;
 };
 
 }  // namespace liblock

@@ -387,8 +387,12 @@ Nanos LockTable::tend_deadlock(Waiter &waiter, Nanos now) {
   if (waiter.waits_searched.load() == begun) return kNever;
   if (now < due_at) return due_at;
   if (waiter.waits_searched.exchange(begun) == begun) return kNever;
-  if (search_deadlock(waiter, *waiter.owner)) return kNever;
-  // A cycle was seen and no longer stood when it was to be broken: another may stand behind it.
+  try {
+    if (search_deadlock(waiter, *waiter.owner)) return kNever;
+  } catch (const std::bad_alloc &) {
+    // Its wait goes on: whoever waits stands in a queue, and is taken out of it by an end alone.
+  }
+  // There was no memory; or a cycle was seen and no longer stood when it was to be broken: another may stand behind it.
   waiter.waits_searched.store(0);
   return now + std::max(kMillisecond, nanos_from_ms(options_.deadlock_delay_ms));
 }

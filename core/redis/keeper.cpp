@@ -205,8 +205,8 @@ void Keeper::renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nan
   arm(*lease);
 }
 
-// Where no change is under way the server has heard of all that is believed here, unless it has taken over from one that
-// had: then its lease counts, as the shorter one.
+// Where no change is under way the server has heard of all that is believed here, unless it has taken over from one
+// that had: then its lease counts, as the shorter one.
 void Keeper::confirmed(Lease &lease, int64_t answer, Nanos sent_at) {
   const Nanos ends_at = sent_at + Lease::trusted(nanos_from_ms(answer));
   if (answer != -1 && lease.changes_open == 0 && ends_at < lease.ends_at.load()) {

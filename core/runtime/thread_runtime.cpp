@@ -58,6 +58,7 @@ ThreadRuntime::ThreadRuntime() {
   loop_.backend_fd = -1;
   if (const int status = uv_loop_init(&loop_); status != 0) {
     if (loop_.backend_fd >= 0) close(loop_.backend_fd);  // which libuv leaves open there
+    if (status == UV_ENOMEM) throw std::bad_alloc();
     throw std::system_error(-status, std::system_category(),
                             "no descriptors for the thread that keeps locks alive");
   }

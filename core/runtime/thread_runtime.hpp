@@ -18,7 +18,8 @@ namespace liblock {
 
 class ThreadRuntime final : public Runtime {
  public:
-  // Starts it when needed. Thread-safe. Throws std::system_error when threads or descriptors cannot be had.
+  // Starts it when needed. Thread-safe. Throws std::system_error when threads or descriptors cannot be had, and
+  // std::bad_alloc.
   static ThreadRuntime &instance();
   static bool started();
   // In the child of a fork: closes the parent's descriptors and forgets the parent's runtime.

@@ -16,7 +16,8 @@ void UvTimers::attach(uv_loop_t *loop, Loop whose, LoopSeat *seat, void (*on_wak
     const auto *self = static_cast<UvTimers *>(async->data);
     or_end_without_memory([self] { self->on_wake_(self->data_); });
   };
-  if (uv_async_init(loop, &async_, woken) != 0) {
+  if (const int status = uv_async_init(loop, &async_, woken); status != 0) {
+    if (status == UV_ENOMEM) throw std::bad_alloc();
     throw std::system_error(std::make_error_code(std::errc::too_many_files_open), "uv_async_init");
   }
   uv_timer_init(loop, &timer_);

@@ -144,6 +144,12 @@ static void a_wrong_argument_is_named(void **state) {
   NAMES("a time", liblock_extend_key(c, KEY("k"), "", 0, LIBLOCK_TTL_AUTO, LIBLOCK_EXTEND_SET, &result));
   NAMES("longer than 4,096", liblock_update_key(c, KEY("k"), "", 0, large, 4097, &result));
   NAMES("the id is", liblock_clear_owner(c, NULL, 0, NULL, NULL, &result));
+  static liblock_report report;
+  static liblock_quorum_state quorum;
+  NAMES("report.struct_size", liblock_clear(c, NULL, &report, &result));
+  NAMES("report.struct_size", liblock_list_each(c, 0, NULL, NULL, NULL, &report, &result));
+  NAMES("report.struct_size", liblock_list_instances(c, NULL, NULL, NULL, &report, &result));
+  NAMES("state.struct_size", liblock_quorum_status(c, &quorum, NULL, NULL, &result));
   NAMES("quorum's", liblock_open("redis://a,redis://b", NULL, &(liblock_context *){NULL}, &result));
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scenarios on a local context. The first one is what a program does that uses the library for the first time.
+ * Scenarios on a local context. The first one is what a program does that uses the library for the first time, the
+ * second one the same where a thread is needed.
  */
 #include <string.h>
 
 #include "fail.h"
 #include "torture.h"
 
-enum { WAIT_FOR_END_MS = 20000 };
+enum { WAIT_FOR_END_MS = 20000, SEARCHED_BY_MS = 20 };
 
 static liblock_acquire_options of_owner(const struct torture *t) {
   liblock_acquire_options options = torture_defaults();
@@ -21,6 +22,19 @@ static int callbacks; /* of the callback thread */
 static void count_callback(const liblock_completion *end, void *user_data) {
   (void)end;
   ++*(int *)user_data;
+}
+
+/* What is refused has not been done. */
+static void give_back_and_be_called(struct torture *t) {
+  torture_open(t);
+  if (torture_take(t, "c", NULL) != LIBLOCK_OK) return;
+  const size_t nth = t->granted - 1;
+  liblock_request request = 0;
+  const liblock_status status =
+      liblock_release_async(t->context, t->locks[nth], NULL, count_callback, &callbacks, &request);
+  torture_ended(status);
+  torture_must((status == LIBLOCK_OK) == (request != 0), "a request comes with OK, and only then", status);
+  if (status == LIBLOCK_OK) t->locks[nth] = 0;
 }
 
 static void use_it(struct torture *t) {
@@ -117,6 +131,21 @@ static void time_out(struct torture *t) {
   liblock_acquire_options options = torture_defaults();
   options.wait_ms = 1;
   torture_take(t, "a", &options);
+}
+
+/* The owner has one key, the thread another. */
+static void hold_as_two(struct torture *t) {
+  torture_open(t);
+  take_for_owner(t);
+  liblock_acquire_options options = torture_defaults();
+  options.owner = LIBLOCK_OWNER_THREAD;
+  torture_take(t, "b", &options);
+}
+
+static void wait_until_searched(struct torture *t) {
+  liblock_acquire_options options = of_owner(t);
+  options.wait_ms = SEARCHED_BY_MS; /* which is done after one */
+  torture_take(t, "b", &options);
 }
 
 static void busy_with_info(struct torture *t) {
@@ -321,6 +350,7 @@ static void close_context(struct torture *t) {
 
 const struct torture_scenario torture_local[] = {
     {"open, take, give back", NULL, use_it, false},
+    {"open, take, be called when it is given back", NULL, give_back_and_be_called, false},
     {"open a table of a name", NULL, open_named, false},
     {"take a key", torture_open, take, false},
     {"take a key of 512 bytes", torture_open, take_long_key, false},
@@ -333,6 +363,7 @@ const struct torture_scenario torture_local[] = {
     {"take the global lock", torture_open, take_global, false},
     {"take fifty keys one after the other", torture_open, take_fifty, false},
     {"time out", hold, time_out, false},
+    {"wait until a deadlock is searched for", hold_as_two, wait_until_searched, false},
     {"be told who is in the way", hold, busy_with_info, false},
     {"ask", torture_open, ask, false},
     {"ask twice and hand over", hold, ask_and_hand_over, false},

@@ -1155,7 +1155,9 @@ LIBLOCK_API liblock_status liblock_completions_open(liblock_context *context, si
 /* A descriptor that polls readable while the queue is not empty; never read or close it. Returns [OK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_completions_fd(liblock_completions *completions, int32_t *fd);
 /* Takes the next entry, waiting up to wait_ms (-1 = for ever, 0 = not at all). completion->struct_size must be set.
- * Returns [OK, TIMEOUT, CLOSED: closed and empty, WOULD_DEADLOCK]. Since 0.1. */
+ * A closed context ends its requests and leaves its queues open, so that these ends can be read: whoever waits for more
+ * goes on until liblock_completions_close. Returns [OK, TIMEOUT, CLOSED: closed and empty, WOULD_DEADLOCK]. Since
+ * 0.1. */
 LIBLOCK_API liblock_status liblock_completions_next(liblock_completions *completions, int64_t wait_ms,
                                                     liblock_completion *completion);
 /* No new requests; what is pending still arrives and can be read. Wakes those who wait. Returns [OK]. Since 0.1. */

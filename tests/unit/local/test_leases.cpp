@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What time does to a lock, moved by hand: leases end for whoever looks, late holders hear LOST and touch
 // nobody, extensions and renewals move the end, sweeps go in small steps and miss nothing.
+#include <atomic>
+#include <system_error>
+#include <thread>
+
 #include "../support/stage.hpp"
 #include "local/local_engine.hpp"
 
@@ -232,6 +236,41 @@ UNIT_TEST(batches_of_any_size_go_over_every_entry_once_per_pass) {
   stage.table().check_invariants();
 }
 
+UNIT_TEST(an_owner_who_comes_when_the_engine_has_closed_gets_nothing_that_nobody_would_give_back) {
+  World world;
+  LocalEngine closed(world.table, "closed", &world, [&] { return world.runtime; });
+  closed.close(false, [] {});
+  const std::shared_ptr<Owner> late = closed.make_owner("late");
+  const std::vector<Bytes> keys = {"k"};
+  EXPECT(closed.acquire(*late, keys, AcquireParams()).status == Status::CLOSED);
+  closed.close_owner(late);
+  LocalEngine other(world.table, "other", &other, [&] { return world.runtime; });
+  EXPECT(other.acquire(other.unnamed_owner(), keys, AcquireParams()).status == Status::OK);
+  other.close(false, [] {});
+}
+
+UNIT_TEST(who_has_waited_and_gets_no_lease_for_want_of_a_thread_is_still_counted_as_waiting) {
+  World world;
+  LocalEngine engine(world.table, "i", &world, []() -> std::shared_ptr<Runtime> {
+    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+  });
+  const std::vector<Bytes> keys = {"k"};
+  const Grant held = engine.acquire(engine.unnamed_owner(), keys, AcquireParams());
+  std::atomic<uint64_t> waiting{0};
+  AcquireParams params;
+  params.ttl = nanos_from_ms(60'000);
+  params.wait = kNever;
+  params.threads_waiting = &waiting;
+  Grant refused;
+  std::thread waiter([&] { refused = engine.acquire(engine.unnamed_owner(), keys, params); });
+  while (waiting.load() == 0) std::this_thread::yield();
+  EXPECT(engine.release(held.handle) == Status::OK);
+  waiter.join();
+  EXPECT(refused.status == Status::INTERNAL && refused.counted_as_waiting);
+  EXPECT(engine.acquire(engine.unnamed_owner(), keys, AcquireParams()).status == Status::OK);
+  engine.close(false, [] {});
+}
+
 UNIT_MAIN("leases", cmocka_unit_test(a_lease_ends_to_the_nanosecond_and_not_before),
           cmocka_unit_test(whoever_wants_an_overdue_key_takes_it_over_with_a_larger_token),
           cmocka_unit_test(the_head_of_the_queue_is_served_when_the_holder_becomes_overdue),
@@ -242,4 +281,6 @@ UNIT_MAIN("leases", cmocka_unit_test(a_lease_ends_to_the_nanosecond_and_not_befo
           cmocka_unit_test(a_renewed_lock_lives_until_its_maximum_hold_and_is_lost_once),
           cmocka_unit_test(renewal_comes_when_two_thirds_are_left_also_after_an_extension),
           cmocka_unit_test(a_sweep_ends_what_is_over_and_looks_at_64_entries_per_hold_at_most),
-          cmocka_unit_test(batches_of_any_size_go_over_every_entry_once_per_pass))
+          cmocka_unit_test(batches_of_any_size_go_over_every_entry_once_per_pass),
+          cmocka_unit_test(an_owner_who_comes_when_the_engine_has_closed_gets_nothing_that_nobody_would_give_back),
+          cmocka_unit_test(who_has_waited_and_gets_no_lease_for_want_of_a_thread_is_still_counted_as_waiting))
