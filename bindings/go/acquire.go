@@ -230,6 +230,9 @@ func (p *pending) wait(ctx context.Context, what target, n *C.liblock_acquire_op
 	if err != nil {
 		return nil, p.refused(err)
 	}
+	if !engine.queue.enter() { // it stays until the call has its place in it
+		return nil, p.refused(closedError("acquire"))
+	}
 	route := C.bridge_end{queue: engine.queue.handle}
 	if p.options.queued != nil {
 		route.queue = nil // on_queued and a completion queue exclude each other: the end is called back
@@ -243,6 +246,7 @@ func (p *pending) wait(ctx context.Context, what target, n *C.liblock_acquire_op
 	route.id = C.uintptr_t(id)
 	answer := C.bridge_acquire_async(p.c.handle, what.how, keyPtr(what.key), C.size_t(len(what.key)), keys,
 		C.size_t(len(what.keys)), n, route)
+	engine.queue.leave()
 	if status := Status(answer.status); status != OK {
 		objects.take(id)
 		return nil, p.refused(statusError("acquire", status))

@@ -199,7 +199,11 @@ func (q *Completions) take(done <-chan struct{}) (C.bridge_completion, error) {
 			case <-done:
 			default: // woken by Stop: look again
 				q.file.SetReadDeadline(time.Time{})
-				continue
+				select {
+				case <-done: // at this moment: its own deadline is the one that was taken away
+				default:
+					continue
+				}
 			}
 		}
 		if err != nil {
@@ -269,8 +273,11 @@ func (q *Completions) completionOf(entry *C.bridge_completion) Completion {
 		return completion
 	}
 	made, _ := objects.take(uintptr(entry.id)).(*submission)
-	if made == nil {
-		return completion
+	if made == nil { // Close was faster, and has told who asked that it came to nothing
+		if completion.Status == OK {
+			q.c.giveBack(completion.Handle)
+		}
+		return Completion{Kind: KindAcquire, Status: ErrCanceled, Request: completion.Request}
 	}
 	completion.UserData = made.userData
 	made.pending.ended(completion.Status)

@@ -144,9 +144,13 @@ func (c *Context) call(ctx context.Context, op string, submit func(C.bridge_end)
 	if err != nil {
 		return end{}, err
 	}
+	if !engine.queue.enter() { // it stays until the call has its place in it
+		return end{}, closedError(op)
+	}
 	w := newWaiter()
 	id := objects.put(w)
 	answer := submit(C.bridge_end{queue: engine.queue.handle, id: C.uintptr_t(id)})
+	engine.queue.leave()
 	if status := Status(answer.status); status != OK {
 		objects.take(id)
 		return end{}, statusError(op, status)

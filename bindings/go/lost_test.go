@@ -161,7 +161,7 @@ func TestTenThousandWaitingGoroutinesCostNoThreads(t *testing.T) {
 	}
 	queued := func() bool { s, err := c.Stats(); return err == nil && s.Waiters == many }
 	until(t, "all waiters", queued)
-	if during := threadCount(t); during > before+many/100 { // some start where a busy machine delays calls of C
+	if during := threadCount(t); during > before+many/40 { // some start where a busy machine delays calls of C
 		t.Fatalf("%d threads before, %d while %d wait", before, during, many)
 	}
 	unlock(t, held)

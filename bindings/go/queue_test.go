@@ -5,6 +5,7 @@ package liblock_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"time"
 
@@ -40,6 +41,31 @@ func TestClosingAQueueReleasesTheGrantsThatNobodyHasRead(t *testing.T) {
 	}
 	unlock(t, end.Lock)
 	queue.Close()
+	if stats, err := c.Stats(); err != nil || stats.LocksHeld != 0 {
+		t.Fatalf("%d locks are held that nobody knows of (%v)", stats.LocksHeld, err)
+	}
+}
+
+func TestAGrantThatIsReadWhileItsQueueIsClosedIsGivenBack(t *testing.T) {
+	c := open(t)
+	for round := 0; round < 20000; round++ {
+		queue, err := c.OpenCompletions(8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		submit(t, c, queue, "a")
+		read := make(chan liblock.Completion, 1)
+		go func() { end, _ := queue.Next(background); read <- end }()
+		if round%2 == 0 {
+			runtime.Gosched()
+		}
+		queue.Close()
+		if end := <-read; end.Lock != nil {
+			unlock(t, end.Lock)
+		} else if end.Status == liblock.OK && end.Kind == liblock.KindAcquire {
+			t.Fatal("granted, without a lock", end)
+		}
+	}
 	if stats, err := c.Stats(); err != nil || stats.LocksHeld != 0 {
 		t.Fatalf("%d locks are held that nobody knows of (%v)", stats.LocksHeld, err)
 	}
