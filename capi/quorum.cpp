@@ -207,7 +207,7 @@ liblock_status liblock_quorum_status(liblock_context *context, liblock_quorum_st
   return guarded_result(result, [&](Outcome &outcome) {
     if (const Status status = usable(context, outcome); status != Status::OK) return status;
     if (state != nullptr && (state->struct_size < sizeof(size_t) || state->struct_size > 65'536))
-      return refused(outcome, "state.struct_size is not set; use liblock_quorum_state_init");
+      return refused(outcome, "state.struct_size is not set: its init function sets it");
     if (const Status status = must_be_quorum(context, outcome.message); status != Status::OK) return status;
     WaitedAsk ask(Ask::What::QuorumStatus);
     if (const Status status = context->rep->ask(ask, false, outcome); status != Status::OK) return status;

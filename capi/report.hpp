@@ -31,7 +31,7 @@ inline bool report_is_usable(const liblock_report *report) {
          (report->struct_size >= sizeof(liblock_report) && report->struct_size <= 65'536);
 }
 
-inline constexpr char kReportSize[] = "report.struct_size is not set; use liblock_report_init";
+inline constexpr char kReportSize[] = "report.struct_size is not set: its init function sets it";
 
 inline void fill_report(liblock_report *report, const Tally &tally, Nanos took) {
   if (report == nullptr || !report_is_usable(report)) return;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "exit_code.hpp"
@@ -51,13 +52,18 @@ bool write_exactly(int descriptor, const void *from, size_t size) {
   return true;
 }
 
-// Those below a process, children of children included; where the kernel does not tell, none.
+// Those below a process, children of children included; where the kernel does not tell, none. It tells them by the
+// thread that they come from.
 void add_descendants(pid_t pid, std::vector<pid_t> &into) {
-  const std::string process = std::to_string(pid);
-  std::ifstream file("/proc/" + process + "/task/" + process + "/children");
-  for (pid_t child = 0; file >> child;) {
-    into.push_back(child);
-    add_descendants(child, into);
+  std::error_code unknown;  // it may end meanwhile
+  const std::filesystem::path threads = "/proc/" + std::to_string(pid) + "/task";
+  std::filesystem::directory_iterator at(threads, unknown);
+  for (; !unknown && at != std::filesystem::directory_iterator(); at.increment(unknown)) {
+    std::ifstream file(at->path() / "children");
+    for (pid_t child = 0; file >> child;) {
+      into.push_back(child);
+      add_descendants(child, into);
+    }
   }
 }
 

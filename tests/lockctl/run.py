@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import sys
 import time
 
 from tool import (PATIENCE, SLOW, Folder, Running, Server, environment, eventually, held, is_alive, is_held, lockctl,
@@ -223,6 +224,20 @@ def a_lock_that_is_taken_away_ends_the_command_and_all_that_came_from_it():
         same(done.code, 79)
         same("the lock was lost" in done.err, True)
         same([is_alive(pid) for pid in pids], [False, False])
+
+
+@test
+def a_daemon_that_a_thread_of_the_command_has_begun_is_told_to_end_like_the_others():
+    begin = ("import subprocess, threading; begin = lambda: subprocess.run(['setsid', 'sh', '-c', "
+             "'trap \"touch %(told)s; exit 0\" TERM; echo $$ >%(pid)s; while :; do sleep 0.02; done']); "
+             "thread = threading.Thread(target=begin); thread.start(); thread.join()")
+    with Server() as server, Folder() as folder:
+        command = ("--", sys.executable, "-c", begin % {name: folder.file(name) for name in ("told", "pid")})
+        with Running("run", "--grace", "10s", "k", *command, url=server.url) as running:
+            pid = folder.number("pid")
+            lockctl("release", "--force", "--yes", "k", url=server.url)
+            same(running.done().code, 79)
+            same((is_alive(pid), os.path.exists(folder.file("told"))), (False, True))
 
 
 @test

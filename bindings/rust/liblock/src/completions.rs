@@ -24,8 +24,8 @@ unsafe impl Sync for Inner {}
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        unsafe { sys::liblock_completions_free(self.raw) };
-        // Nobody will read the ends of its requests any more, which would have let go of their closures.
+        // Nobody will read the ends of its requests any more, which would have let go of their closures. Found by its
+        // address, which may be another queue's once it is free.
         let submitted = &self.context.inner.submitted;
         let mut submitted = submitted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let requests: Vec<u64> = submitted
@@ -35,7 +35,8 @@ impl Drop for Inner {
             .collect();
         let kept: Vec<_> = requests.iter().filter_map(|number| submitted.remove(number)).collect();
         drop(submitted);
-        drop(kept);
+        unsafe { sys::liblock_completions_free(self.raw) };
+        drop(kept); // no request refers to them any more
     }
 }
 
