@@ -161,6 +161,13 @@ ordinary_build() {
     "$(strict_options)"
 }
 
+# The one of the suites unit and api at night: clang's. Not every valgrind can read what clang tells debuggers of its own
+# accord.
+clang_build() {
+  CC=clang CXX=clang++ CFLAGS=-gdwarf-4 CXXFLAGS=-gdwarf-4 build_or_fail clang "${hasty[@]}" -Dtests=enabled \
+    -Dtls=enabled -Dexamples=enabled -Dwerror=true
+}
+
 # The one of the suites fuzz and sanitizers: clang's, watched by AddressSanitizer and UndefinedBehaviorSanitizer, with
 # the counters by which libFuzzer steers, which nothing else takes notice of.
 addresses_build() {

@@ -19,7 +19,5 @@ gate() { quick; }
 # As in the suite unit: what the gate reads with the second compiler is what the suite sanitizers builds.
 nightly() {
   quick
-  CC=clang CXX=clang++ build_or_fail clang "${hasty[@]}" -Dtests=enabled -Dtls=enabled -Dexamples=enabled \
-    -Dwerror=true &&
-    run_suites clang api
+  clang_build && run_suites clang api
 }

@@ -12,15 +12,15 @@ scripts_ran_whole() {
   check every_line_of_the_scripts_runs_in_a_test python3 "$root/tools/lua_coverage.py" "$ran"
 }
 
-quick() { ordinary_build && run_suites release unit; }
-gate() { quick && scripts_ran_whole; }
+ordinary() { ordinary_build && run_suites release unit "$@"; } # -- ARGUMENT of run_tests.py…
+quick() { ordinary; }
+gate() { ordinary && scripts_ran_whole; }
 nightly_needs="clang"
 
 # The second compiler reads the same code with other warnings and lays it out differently. In the gate that is what the
-# suite sanitizers builds.
+# suite sanitizers builds. A night's random runs take ten minutes each.
 nightly() {
-  gate
-  CC=clang CXX=clang++ build_or_fail clang "${hasty[@]}" -Dtests=enabled -Dtls=enabled -Dexamples=enabled \
-    -Dwerror=true &&
-    run_suites clang unit
+  local -a longer=(-- --timeout-multiplier 3)
+  ordinary "${longer[@]}" && scripts_ran_whole
+  clang_build && run_suites clang unit "${longer[@]}"
 }
