@@ -161,8 +161,8 @@ ordinary_build() {
     "$(strict_options)"
 }
 
-# The one of the suites unit and api at night: clang's. Not every valgrind can read what clang tells debuggers of its own
-# accord.
+# The one of the suites unit and api at night: clang's. Not every valgrind can read what clang tells debuggers where
+# nothing is said.
 clang_build() {
   CC=clang CXX=clang++ CFLAGS=-gdwarf-4 CXXFLAGS=-gdwarf-4 build_or_fail clang "${hasty[@]}" -Dtests=enabled \
     -Dtls=enabled -Dexamples=enabled -Dwerror=true
