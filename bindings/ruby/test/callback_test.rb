@@ -50,6 +50,17 @@ class CallbackTest < Minitest::Test
     goes_on
   end
 
+  def test_a_back_off_whose_queue_was_freed_ends_its_request_and_is_not_asked_again
+    queue, asked = context.completions, Thread::Queue.new
+    held = context.lock("a")
+    context.submit("a", completions: queue, backoff_callback: ->(attempt) { asked << attempt && 0.01 })
+    Timeout.timeout(LIMIT_S) { asked.pop }
+    queue.free
+    eventually("the end of the wait") { !context.key_queued?("a") }
+    held.release
+    goes_on
+  end
+
   private
 
   # Lets the thread that runs the block be killed while it reads what it was called back with.

@@ -173,9 +173,9 @@ module Liblock
       fields
     end
 
-    # A queue of the caller's own tells him of the loss; a block beside it is called by the library.
+    # A queue of the caller's own tells him of the loss; for a block beside it the library calls.
     def set_notice(fields)
-      @notice = LossNotice.new(@on_lost)
+      @notice = LossNotice.new(@on_lost, @context.teller)
       fields.struct[:on_lost] = Callbacks.function(:ended)
       fields.struct[:on_lost_user_data] = Callbacks.remember(@notice)
     end

@@ -4,9 +4,9 @@
 # ends of requests that want to hear of their places.
 #
 # Invariants: there is one native function of each kind in a process, never collected, so that one called late finds
-# code. What it belongs to is looked up by a number; one that is not found is passed over. Native threads reach Ruby
-# through ffi's dispatcher, which dies in a fork and starts again with the first function that a child makes: so each
-# process makes its own. No exception passes into C.
+# code. What it belongs to is looked up by a number; one that is not found is passed over (see `gone`). Native threads
+# reach Ruby through ffi's dispatcher, which dies in a fork and starts again with the first function that a child makes:
+# so each process makes its own. No exception passes into C.
 require_relative "native/functions"
 require_relative "fork_guard"
 
@@ -48,11 +48,18 @@ module Liblock
     end
 
     def deliver(kind, told, number, answers)
-      value = @objects[number]&.public_send(:"on_#{kind}", *told)
-      answers == :void ? nil : Integer(value || 0)
+      object = @objects[number] or return gone(kind)
+      value = object.public_send(:"on_#{kind}", *told)
+      answers == :void ? nil : Integer(value)
     rescue Exception => error # rubocop:disable Lint/RescueException -- C must not be unwound
       warn("liblock: #{kind} callback: #{error.full_message(highlight: false)}")
       answers == :void ? nil : -1
+    end
+
+    # The answer where nobody is left to be asked. A sampler's 0 is no; a back-off's would be "again at once", for as
+    # long as the request lasts, whose queue may have been freed: -1 ends it.
+    def gone(kind)
+      kind == :backoff ? -1 : 0
     end
   end
 
@@ -78,15 +85,16 @@ module Liblock
     end
   end
 
+  # The loss of a lock whose end went to a queue of the caller's own.
   # @api private
   class LossNotice
-    def initialize(block)
-      @block = block
+    def initialize(block, teller)
+      @block, @teller = block, teller
     end
 
     def on_ended(completion)
       Callbacks.forget(self)
-      @block.call(Completion.read(Native::Completion.new(completion)))
+      @teller.tell(Completion.read(Native::Completion.new(completion)), [@block])
     end
   end
 end

@@ -9,6 +9,7 @@ require_relative "options"
 require_relative "completions"
 require_relative "acquisition"
 require_relative "losses"
+require_relative "teller"
 require_relative "owner"
 require_relative "lock"
 
@@ -51,6 +52,7 @@ module Liblock
       @kind = kind_of(url)
       @slots, @queues = [], []
       @mutex = Thread::Mutex.new
+      @teller = Teller.new
       @owners = Owners.new(self)
       open(url, Options.context(options), on_open && CallbackBlock.new(&on_open))
     end
@@ -222,7 +224,7 @@ module Liblock
     end
 
     # @api private
-    attr_reader :default_owner
+    attr_reader :default_owner, :teller
 
     # @api private
     def losses
@@ -286,6 +288,7 @@ module Liblock
         @closed = true
       end
       @losses&.stop
+      @teller.finish
       stop_listening
       @queues.pop.free until @queues.empty?
     end

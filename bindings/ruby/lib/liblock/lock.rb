@@ -124,7 +124,7 @@ module Liblock
       return self if @losses&.add(self, block)
 
       Worker.start("loss") do
-        block.call(self) if @context.wait_lost(self) == :lost
+        Worker.guard("on_lost") { block.call(self) } if @context.wait_lost(self) == :lost
       end
       self
     end

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Who hears of losses: one completion queue and one Ruby thread per context, begun with the first lock that asks for it.
-# Blocks given to on_lost run on that thread, one after the other.
+# That thread only reads and delivers, because acquires wait for the ends that it reads: blocks given to on_lost run on
+# the teller's thread, where they may be slow and acquire, too.
 module Liblock
   # @api private
   class Losses
@@ -12,6 +13,7 @@ module Liblock
     def initialize(context)
       @queue = Completions.new(context, CAPACITY)
       @mutex = Thread::Mutex.new
+      @teller = context.teller
       @watched = {}
       @early = {}
       @expected = {}
@@ -43,14 +45,14 @@ module Liblock
       @mutex.synchronize { @expected.delete(acquisition.object_id) }
     end
 
-    # Blocks of this lock run when it is lost, at once where that has happened already.
+    # Blocks of this lock run when it is lost, soon where that has happened already.
     def watch(lock, block)
       lost = @mutex.synchronize do
         @watched[lock.handle] = [lock, []] unless @early.key?(lock.handle)
         @early.delete(lock.handle)
       end
       add(lock, block) if block.respond_to?(:call) && !lost
-      run([block], lock) if lost && block.respond_to?(:call)
+      @teller.tell(lock, [block]) if lost && block.respond_to?(:call)
     end
 
     # A further block. False when the lock is not watched, or was lost before.
@@ -67,10 +69,10 @@ module Liblock
       Thread.new { forget(handle) }
     end
 
-    # What has come is still told.
+    # What has come is still delivered, and given to the teller.
     def stop
       @queue.close
-      @thread.join unless @thread == Thread.current
+      @thread.join
     end
 
     private
@@ -105,11 +107,7 @@ module Liblock
       lock, blocks = @mutex.synchronize do
         @watched.delete(handle) || (@early[handle] = true) && nil
       end
-      run(blocks, lock) if lock
-    end
-
-    def run(blocks, lock)
-      blocks.each { |block| Worker.guard("on_lost") { block.call(lock) } }
+      @teller.tell(lock, blocks) if lock
     end
   end
 end

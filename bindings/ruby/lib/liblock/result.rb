@@ -6,12 +6,12 @@ require_relative "native/functions"
 
 module Liblock
   # The answer of a call. Immutable, may be shared by threads. What is nil was not told: calls that answer a status
-  # alone tell nothing else.
+  # alone tell nothing else. A completion tells all but unknown_flags.
   class Result
     FORMAT = "Q2 Q q4 L4 Z256 L"
     STATUS_AT = Native::Result.offset_of(:status)
     INFO_AT = Native::Result.offset_of(:info)
-    # What is not told by a completion, or by a status alone.
+    # What a status alone does not tell; what a completion tells takes its place.
     UNTOLD = { token: 0, attempts: nil, waited_ms: 0, remaining_ms: 0, queue_position: nil, queue_length: nil,
                hold_count: nil, flags: [].freeze, votes: nil, nodes: nil, message: "", replicas: nil,
                unknown_flags: 0 }.freeze
