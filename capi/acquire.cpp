@@ -11,7 +11,7 @@ liblock_status acquire_keys(liblock_context *context, std::span<const Bytes> key
                             const liblock_acquire_options *options, bool try_once, liblock_lock *lock,
                             liblock_result *result) {
   Outcome outcome;
-  const liblock_status status = guarded([&] {
+  const liblock_status status = guarded_with_lack(outcome, [&] {
     outcome = context->rep->acquire(keys, options, try_once);
     return outcome.status;
   });

@@ -9,6 +9,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/lack.hpp"
 #include "context/context.hpp"
 #include "context/counts.hpp"
 #include "context/struct_size.hpp"
@@ -32,6 +33,19 @@ liblock_status guarded(Body &&body) noexcept {
   } catch (...) {
     return LIBLOCK_INTERNAL;
   }
+}
+
+// The same, where the outcome says what the machine did not give.
+template <typename Body>
+liblock_status guarded_with_lack(Outcome &outcome, Body &&body) noexcept {
+  return guarded([&] {
+    try {
+      return body();
+    } catch (const std::system_error &lack) {
+      outcome.message = explain(lack);
+      throw;
+    }
+  });
 }
 
 inline bool result_is_usable(const liblock_result *result) {
@@ -62,15 +76,7 @@ template <typename Body>
 liblock_status guarded_result(liblock_result *result, Body &&body) noexcept {
   if (!result_is_usable(result)) return LIBLOCK_INVALID_ARGUMENT;
   Outcome outcome;
-  const liblock_status status = guarded([&] {
-    try {
-      outcome.status = body(outcome);
-    } catch (const std::system_error &lack) {
-      outcome.message = std::string(lack.what()) + "; raise the limit of threads, or of descriptors";
-      throw;
-    }
-    return outcome.status;
-  });
+  const liblock_status status = guarded_with_lack(outcome, [&] { return outcome.status = body(outcome); });
   outcome.status = static_cast<Status>(status);
   return finish(result, outcome);
 }

@@ -123,9 +123,9 @@ inline bool ttl_is_supported(int64_t ttl_ms, const ContextOptions &context) {
 }
 // OK when every field is in its range. Cheap: done by every acquire.
 Status check_acquire_options(const liblock_acquire_options &o, const ContextOptions &context);
-// Why check_acquire_options said no.
 // Why that is no ttl_ms here.
 std::string explain_ttl(int64_t ttl_ms, const ContextOptions &context);
+// Why check_acquire_options said no.
 std::string explain_acquire_options(const liblock_acquire_options &o, const ContextOptions &context);
 // Of checked options. Owner, completions and nodes are the context's business.
 AcquireParams acquire_params(const liblock_acquire_options &o, const ContextOptions &context);

@@ -2,6 +2,7 @@
 // See local_engine.hpp.
 #include "local/local_engine.hpp"
 
+#include "base/lack.hpp"
 #include "local/fast_path.hpp"
 #include "local/lease_timer.hpp"
 #include "local/table_registry.hpp"
@@ -150,7 +151,7 @@ void LocalEngine::start(Ask &ask) {
     ask.status = Status::NO_MEMORY;
   } catch (const std::system_error &error) {  // no thread can be had for the first lease
     ask.status = Status::INTERNAL;
-    ask.message = error.what();
+    ask.message = liblock::explain(error);
   }
   ask.ended();
 }
@@ -318,6 +319,11 @@ void LocalEngine::lease_used() {
     sweeper_->start();
   }
   sweeping_.store(true);
+}
+
+std::string LocalEngine::explain(Status status) const {
+  if (status != Status::INTERNAL) return {};
+  return std::string("no thread can be had that ends its lease; ") + kRaiseTheLimit;
 }
 
 // Only a lock that renews, that wants to be told of its loss, or that shuts out everybody has a timer of its

@@ -35,6 +35,7 @@ class LocalEngine final : public Engine {
   Status release(Handle h) override;
   HoldView view(Handle h) override { return table_->view(unnamed_->instance(), h); }
   void start(Ask &ask) override;
+  std::string explain(Status status) const override;
   uint64_t sweep() override { return table_->sweep(); }
   void stats(liblock_stats &stats) override { table_->stats(stats); }
   void close(bool leave, std::function<void()> closed) override;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Scenarios on a local context. The first one is what a program does that uses the library for the first time, the
- * second one the same where a thread is needed.
+ * next two the same where a thread is needed.
  */
 #include <string.h>
 
@@ -35,6 +35,21 @@ static void give_back_and_be_called(struct torture *t) {
   torture_ended(status);
   torture_must((status == LIBLOCK_OK) == (request != 0), "a request comes with OK, and only then", status);
   if (status == LIBLOCK_OK) t->locks[nth] = 0;
+}
+
+static void take_and_be_told_of_its_loss(struct torture *t) {
+  torture_open(t);
+  if (t->context == NULL) return;
+  liblock_acquire_options options = torture_defaults();
+  options.on_lost = count_callback;
+  options.on_lost_user_data = &callbacks;
+  liblock_lock lock = 0;
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  const liblock_status status = liblock_acquire(t->context, "a", 1, &options, &lock, &result);
+  torture_ended(status);
+  torture_must(status != LIBLOCK_INTERNAL || strstr(result.message, "raise the limit") != NULL,
+               "what is lacked is said", status);
+  torture_keep(t, status, lock, "a");
 }
 
 static void use_it(struct torture *t) {
@@ -351,6 +366,7 @@ static void close_context(struct torture *t) {
 const struct torture_scenario torture_local[] = {
     {"open, take, give back", NULL, use_it, false},
     {"open, take, be called when it is given back", NULL, give_back_and_be_called, false},
+    {"open, take, be told when it is lost", NULL, take_and_be_told_of_its_loss, false},
     {"open a table of a name", NULL, open_named, false},
     {"take a key", torture_open, take, false},
     {"take a key of 512 bytes", torture_open, take_long_key, false},

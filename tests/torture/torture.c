@@ -448,8 +448,10 @@ int main(int count, char **words) {
   static const int first_uses[] = {FAIL_THREAD, FAIL_DESCRIPTOR, FAIL_RANDOM, FAIL_MEMORY};
   for (size_t n = 0; n < (url == NULL ? 4 : 3) && *only == '\0'; ++n)
     judge(url == NULL ? torture_local : torture_servers, url == NULL ? "local:" : url, first_uses[n], true);
-  for (int kind = FAIL_THREAD; kind <= FAIL_DESCRIPTOR && url == NULL && *only == '\0'; ++kind)
+  for (int kind = FAIL_THREAD; kind <= FAIL_DESCRIPTOR && url == NULL && *only == '\0'; ++kind) {
     judge(&torture_local[1], "local:", kind, true);
+    judge(&torture_local[2], "local:", kind, true);
+  }
   if (tests == 0) return fprintf(stderr, "torture: no scenario has '%s' in its name\n", only), 2;
   printf("%s %d - something failed # %lu\n", bitten > 0 ? "ok" : "not ok", tests + 1, bitten);
   printf("1..%d\n", tests + 1);

@@ -249,7 +249,7 @@ UNIT_TEST(an_owner_who_comes_when_the_engine_has_closed_gets_nothing_that_nobody
   other.close(false, [] {});
 }
 
-UNIT_TEST(who_has_waited_and_gets_no_lease_for_want_of_a_thread_is_still_counted_as_waiting) {
+UNIT_TEST(who_has_waited_and_gets_no_lease_for_want_of_a_thread_is_told_and_still_counted_as_waiting) {
   World world;
   LocalEngine engine(world.table, "i", &world, []() -> std::shared_ptr<Runtime> {
     throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
@@ -267,6 +267,7 @@ UNIT_TEST(who_has_waited_and_gets_no_lease_for_want_of_a_thread_is_still_counted
   EXPECT(engine.release(held.handle) == Status::OK);
   waiter.join();
   EXPECT(refused.status == Status::INTERNAL && refused.counted_as_waiting);
+  EXPECT(engine.explain(refused.status).find("raise the limit") != std::string::npos);
   EXPECT(engine.acquire(engine.unnamed_owner(), keys, AcquireParams()).status == Status::OK);
   engine.close(false, [] {});
 }
@@ -283,4 +284,4 @@ UNIT_MAIN("leases", cmocka_unit_test(a_lease_ends_to_the_nanosecond_and_not_befo
           cmocka_unit_test(a_sweep_ends_what_is_over_and_looks_at_64_entries_per_hold_at_most),
           cmocka_unit_test(batches_of_any_size_go_over_every_entry_once_per_pass),
           cmocka_unit_test(an_owner_who_comes_when_the_engine_has_closed_gets_nothing_that_nobody_would_give_back),
-          cmocka_unit_test(who_has_waited_and_gets_no_lease_for_want_of_a_thread_is_still_counted_as_waiting))
+          cmocka_unit_test(who_has_waited_and_gets_no_lease_for_want_of_a_thread_is_told_and_still_counted_as_waiting))
