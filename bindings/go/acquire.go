@@ -70,10 +70,10 @@ func (p *pending) refused(err error) error {
 	return err
 }
 
-// granted makes the lock. The end of a request does not tell whether it shares a hold; its flags do, where it has any.
-func (p *pending) granted(handle uint64, result Result, tellsFlags bool) *Lock {
+// granted makes the lock.
+func (p *pending) granted(handle uint64, result Result) *Lock {
 	lock := &Lock{c: p.c, handle: handle, token: result.Token, result: &result, loss: p.loss}
-	lock.shares = p.options.hasOwner() && (!tellsFlags || result.Flags&Reentered != 0)
+	lock.shares = result.Flags&Reentered != 0
 	if p.loss == nil {
 		return lock
 	}
@@ -206,7 +206,7 @@ func (p *pending) answered(answer *C.bridge_answer) (*Lock, error) {
 	if err := settleInto(p.wanted, "acquire", status, &answer.result); err != nil {
 		return nil, err
 	}
-	return p.granted(uint64(answer.lock), resultOf(&answer.result), true), nil
+	return p.granted(uint64(answer.lock), resultOf(&answer.result)), nil
 }
 
 // tryFirst spares a lock that is free the way through the queue. Its ErrBusy is not told to anybody.
@@ -289,5 +289,5 @@ func (p *pending) received(e end) (*Lock, error) {
 	if e.status != OK {
 		return nil, e.err("acquire")
 	}
-	return p.granted(e.lock, e.result(), false), nil
+	return p.granted(e.lock, e.result()), nil
 }

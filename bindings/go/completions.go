@@ -282,7 +282,7 @@ func (q *Completions) completionOf(entry *C.bridge_completion) Completion {
 	completion.UserData = made.userData
 	made.pending.ended(completion.Status)
 	if completion.Status == OK {
-		completion.Lock = made.pending.granted(uint64(entry.lock), endOf(entry).result(), false)
+		completion.Lock = made.pending.granted(uint64(entry.lock), endOf(entry).result())
 	}
 	return completion
 }

@@ -21,7 +21,7 @@ type Lock struct {
 	result *Result // nil for a lock that was free and asked for without options
 	loss   *loss   // nil: the library does not tell of its loss
 	lossID uintptr
-	shares bool        // it may share another's hold, and then the library tells of its loss to that one alone
+	shares bool        // it shares another's hold, and the library tells of its loss to that one alone
 	over   atomic.Bool // given back
 }
 
@@ -31,7 +31,7 @@ func (l *Lock) Token() uint64 { return l.token }
 // Handle is the library's number of the lock, as events and notices have it.
 func (l *Lock) Handle() uint64 { return l.handle }
 
-// Result is what the grant told; a grant that was waited for on a channel tells token, times and status only.
+// Result is what the grant told.
 func (l *Lock) Result() Result {
 	if l.result == nil {
 		return Result{Token: l.token, Attempts: 1, HoldCount: 1, QueuePosition: -1, QueueLength: -1, RemainingMs: -1}

@@ -78,8 +78,6 @@ func (o *lockOptions) enter() (leave func(), ok bool) {
 	}, true
 }
 
-func (o *lockOptions) hasOwner() bool { return o.owner != nil || o.thread }
-
 // triesOnce says that the options let nobody wait.
 func (o *lockOptions) triesOnce() bool { return o.WaitMs == 0 || o.Acquire.Retries == 0 }
 

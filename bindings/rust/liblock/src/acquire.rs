@@ -122,13 +122,12 @@ impl Context {
         let watched = std::sync::Arc::new(std::sync::Mutex::new(None));
         let mut hooks = Vec::new();
         let theirs = watched.clone();
-        let has_owner = options.has_owner(); // the end of a request does not tell whether it shares a hold
         let finish = move |context: &Context, completion: crate::Completion| {
             let completion = completion.into_ok()?;
             let lock = completion.lock.ok_or_else(|| Error::of(crate::Status::Internal))?;
             let watched = theirs.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
             if let Some(watched) = watched {
-                context.inner.watch(lock.0, watched, completion.token, has_owner);
+                context.inner.watch(lock.0, watched, completion.token, completion.outcome.is_reentered());
             }
             Ok(Guard::owned(context.clone(), lock, completion.token))
         };

@@ -358,10 +358,6 @@ impl AcquireOptions {
         self
     }
 
-    pub(crate) fn has_owner(&self) -> bool {
-        !matches!(self.who, Who::Handle)
-    }
-
     pub(crate) fn refuse(&self) -> Result<()> {
         if self.refused {
             return Err(Error::invalid("a node's name has a NUL in it"));
