@@ -338,7 +338,7 @@ void Keeper::lose(const LeaseRef &lease) {
 }
 
 void Keeper::arm(Lease &lease) {
-  if (is_stopped_) return;
+  if (is_stopped_) return;  // a round may come to its end later
   Nanos at = lease.ends_at.load();
   if (lease.wants_renewal() && !lease.is_collected && lease.changes_open == 0)
     at = std::min(at, lease.renew_at);

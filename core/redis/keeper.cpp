@@ -26,7 +26,6 @@ Keeper::Keeper(Instance &instance) : instance_(instance), by_key_(instance.rando
 Keeper::~Keeper() { stop(); }
 
 void Keeper::stop() {
-  is_stopped_ = true;
   for (const LeaseRef &lease : leases_) instance_.runtime->cancel(*lease);
   instance_.runtime->cancel(flush_);
   by_key_.clear();
@@ -93,7 +92,6 @@ void Keeper::give_back(const Lease &lease) {
 }
 
 void Keeper::arm(Lease &lease) {
-  if (is_stopped_) return;
   Nanos at = lease.ends_at.load();
   const bool may_renew = lease.wants_renewal() && !lease.is_collected && lease.changes_open == 0;
   if (lease.must_verify || may_renew) at = std::min(at, lease.must_verify ? lease.verify_at : lease.renew_at);

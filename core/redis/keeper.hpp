@@ -75,7 +75,6 @@ class Keeper final : public LeaseKeeper {
   LeaseIndex by_key_;
   DueRenewals due_;  // for the next batches
   Flush flush_;
-  bool is_stopped_ = false;
   Nanos next_batch_at_ = 0;  // by the runtime's clock
   int64_t renewals_nhz_ =
       0;  // of all leases: whole numbers, so that what is added and taken away leaves nothing

@@ -8,13 +8,15 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "base/clock.hpp"
 
 namespace liblock {
 
 class Timer {
  public:
-  virtual ~Timer() = default;
+  // The heap would go on with its memory: whoever owns it has cancelled it.
+  virtual ~Timer() { LIBLOCK_ASSERT(index_ == kNotArmed); }
   // Called once per arming, with no lock of the runtime held; the timer is no longer armed and may be
   // re-armed.
   virtual void fire(Nanos now) = 0;

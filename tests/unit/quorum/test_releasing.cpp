@@ -181,6 +181,21 @@ UNIT_TEST(keys_that_an_owner_gives_back_are_told_to_be_so_on_part_of_the_nodes_w
   EXPECT(!released.message.empty());
 }
 
+UNIT_TEST(a_round_that_ends_when_the_process_keeps_no_lease_any_more_plans_nothing_for_it) {
+  Releasing s;
+  Wanted &lock = s.a->take("k", waiting_ms(10'000, 3'000));
+  s.world.run_ms(870);
+  for (Node *node : s.nodes) node->freeze();
+  s.world.run_ms(180);  // a renewal is under way
+  auto &instance = s.a->instance();
+  const liblock::LeaseRef lease = instance.holds.find(lock.grant().handle)->parts.front().lease;
+  EXPECT(lease->changes_open == 1);
+  run_once(s.a->host(), [&] { instance.keeper.stop(); });
+  for (Node *node : s.nodes) node->thaw();
+  s.world.run_ms(50);
+  EXPECT(lease->changes_open == 0 && !s.a->host().cancel(*lease));
+}
+
 UNIT_MAIN(
     "what one turn of the loop releases over a quorum",
     cmocka_unit_test(a_line_that_is_none_on_a_node_keeps_no_other_key_from_being_given_back_there),
@@ -193,4 +208,5 @@ UNIT_MAIN(
     cmocka_unit_test(releases_before_and_behind_an_attempt_go_together_and_the_attempt_finds_their_keys_free),
     cmocka_unit_test(locks_of_other_nodes_are_released_by_calls_of_their_own),
     cmocka_unit_test(a_reply_that_comes_before_the_call_is_sent_ends_the_connection_and_nothing_else),
-    cmocka_unit_test(keys_that_an_owner_gives_back_are_told_to_be_so_on_part_of_the_nodes_where_they_are))
+    cmocka_unit_test(keys_that_an_owner_gives_back_are_told_to_be_so_on_part_of_the_nodes_where_they_are),
+    cmocka_unit_test(a_round_that_ends_when_the_process_keeps_no_lease_any_more_plans_nothing_for_it))

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The timer heap against a sorted model, and timers whose references several hands hold.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <set>
 
 #include "../support/manual.hpp"
@@ -63,6 +67,21 @@ UNIT_TEST(timers_fire_in_the_order_of_a_sorted_model) {
     }
     heap.check_invariants();
   }
+  for (Recorded &timer : timers) heap.cancel(timer);
+}
+
+UNIT_TEST(a_timer_that_goes_while_it_is_armed_ends_the_process_instead_of_being_fired_later) {
+  const pid_t child = fork();
+  if (child == 0) {
+    TimerHeap heap;
+    Recorded timer;
+    heap.arm(timer, 10);
+    timer.~Recorded();  // aborts
+    _exit(0);
+  }
+  int how = 0;
+  EXPECT(child > 0 && waitpid(child, &how, 0) == child);
+  EXPECT(WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT);
 }
 
 UNIT_TEST(a_timer_is_deleted_with_its_last_reference_however_it_ends) {
@@ -100,5 +119,6 @@ UNIT_TEST(a_timer_that_asks_for_it_comes_again) {
 }
 
 UNIT_MAIN("timers", cmocka_unit_test(timers_fire_in_the_order_of_a_sorted_model),
+          cmocka_unit_test(a_timer_that_goes_while_it_is_armed_ends_the_process_instead_of_being_fired_later),
           cmocka_unit_test(a_timer_is_deleted_with_its_last_reference_however_it_ends),
           cmocka_unit_test(a_timer_that_asks_for_it_comes_again))
