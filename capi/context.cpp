@@ -30,7 +30,10 @@ liblock_status liblock_open(const char *url, const liblock_context_options *opti
 
 liblock_status liblock_close(liblock_context *context) {
   if (context == nullptr) return LIBLOCK_OK;
-  return guarded([&] { return context->rep->close(); });
+  return guarded([&] {
+    const std::shared_ptr<Context> kept = context->rep;  // the callback of another close may free the context
+    return kept->close();
+  });
 }
 
 liblock_status liblock_close_async(liblock_context *context, liblock_callback callback, void *user_data) {

@@ -25,7 +25,7 @@ liblock_status liblock_owner_close(liblock_owner *owner) {
   if (owner == nullptr) return LIBLOCK_OK;
   if (owner == LIBLOCK_OWNER_THREAD) return LIBLOCK_INVALID_ARGUMENT;
   return guarded([&] {
-    // A closed context has closed its owners, a forked one has none.
+    // A closed context closes its owners itself, a forked one has none.
     Context &context = *owner->context;
     if (context.state() != Status::OK) return Status::OK;
     // Where nobody may wait it still happens, a moment later.
@@ -42,8 +42,7 @@ liblock_status liblock_owner_close(liblock_owner *owner) {
 
 void liblock_owner_free(liblock_owner *owner) {
   if (owner == nullptr || owner == LIBLOCK_OWNER_THREAD || owner->context->forked()) return;
-  const liblock_status status = liblock_owner_close(owner);
-  static_cast<void>(status);
+  if (liblock_owner_close(owner) == LIBLOCK_NO_MEMORY) owner->context->close_owner_for_good(owner->rep);
   delete owner;
 }
 

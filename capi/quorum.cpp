@@ -145,14 +145,12 @@ liblock_quorum_state sum_of(const QuorumView &view) {
   sum.votes = view.votes;
   sum.configuring = view.is_configuring;
   for (const NodeView &node : view.nodes) {
-    if (node.is_observer) {
-      ++sum.observers;
-      continue;
-    }
+    sum.observers += node.is_observer;
+    if (node.is_observer || node.is_in_vain) continue;
     ++sum.nodes;
     const bool is_down = node.state == LIBLOCK_NODE_DOWN, is_refused = node.state == LIBLOCK_NODE_REFUSED;
     sum.up += !is_down;
-    sum.voting += node.state == LIBLOCK_NODE_UP;
+    sum.voting += node.state == LIBLOCK_NODE_UP && view.why_none_counts.empty();
     sum.quarantined += !is_down && !is_refused && node.state != LIBLOCK_NODE_UP;
   }
   return sum;

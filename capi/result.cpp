@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Results, statuses and version: what every other shim answers with.
+#include "base/cut_text.hpp"
 #include "boundary.hpp"
 
 namespace liblock::capi {
@@ -12,8 +13,7 @@ void fill_result(liblock_result *result, Outcome &outcome) {
   const Bytes text = ok                        ? Bytes(outcome.notice)
                      : outcome.message.empty() ? Bytes(status_text(result->status))
                                                : Bytes(outcome.message);
-  const Status copied = copy_text(text, result->message, sizeof result->message, nullptr);
-  static_cast<void>(copied);
+  write_cut(text, result->message, sizeof result->message);
 }
 
 }  // namespace liblock::capi

@@ -2,9 +2,12 @@
 // See lasting_text.hpp. A list that only grows, newest first: it is looked through by calls that have failed.
 #include "base/lasting_text.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <new>
+
+#include "base/cut_text.hpp"
 
 namespace liblock {
 namespace {
@@ -27,9 +30,10 @@ const Text *find(std::string_view text, const Text *from, const Text *behind) {
 }  // namespace
 
 const char *lasting_text(std::string_view text) {
-  text = text.substr(0, kLastingTextBytesMax);
   text = text.substr(0, text.find('\0'));
   if (text.empty()) return nullptr;
+  std::array<char, kLastingTextBytesMax + 1> room;
+  text = std::string_view(room.data(), write_cut(text, room.data(), room.size()));
   Text *head = newest.load(std::memory_order_acquire);
   if (const Text *known = find(text, head, nullptr); known != nullptr) return known->bytes;
   if (count.fetch_add(1, std::memory_order_relaxed) >= kLastingTextsMax) {

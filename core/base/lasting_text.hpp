@@ -14,7 +14,8 @@ namespace liblock {
 constexpr size_t kLastingTextsMax = 1024;
 constexpr size_t kLastingTextBytesMax = 255;
 
-// The same text again, or as much of it as there is room for in one. nullptr: it is empty, or there is no room left.
+// The same text again, or as many words of it as there is room for in one, and "…". nullptr: it is empty, or there is
+// no room left.
 const char *lasting_text(std::string_view text);
 
 }  // namespace liblock

@@ -266,14 +266,26 @@ void Context::end_everything() try {
 
 void Context::engine_closed() {
   instruments_->stop();  // before the last callback is posted
-  Notice *after;
   {
     const std::lock_guard lock(mutex_);
     engine_closed_ = true;
-    after = std::exchange(after_close_, nullptr);
     left_.notify_all();
   }
-  if (after != nullptr) runtime()->post(after);
+  requests_.tell_when_idle(*this);  // the end of one that was just being given its lock may still come
+}
+
+void Context::nothing_is_pending() {
+  // In the order of the calls: who comes when ends_are_told_ is seen posts his own behind these.
+  for (std::list<std::unique_ptr<Notice>> after;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      after.swap(after_close_);
+      ends_are_told_ = after.empty();
+    }
+    if (after.empty()) break;
+    for (std::unique_ptr<Notice> &call : after) runtime()->post(call.release());
+    after.clear();
+  }
   if (loop_ != nullptr) loop_->close();
 }
 
@@ -283,7 +295,8 @@ Status Context::close() {
   State open = State::Open;
   if (state_.compare_exchange_strong(open, State::Closed) || end_failed_.exchange(false)) end_everything();
   // What is left to say to a server is said by the very loop whose thread this is.
-  if (engine_->talks_to_server() && loop_ != nullptr && loop_->on_loop_thread()) return Status::OK;
+  if (engine_->talks_to_server() && loop_ != nullptr && loop_->on_loop_thread())
+    return end_failed_.load() ? Status::NO_MEMORY : Status::OK;
   std::unique_lock lock(mutex_);
   left_.wait(lock, [this] { return (waiting_.load() == 0 && engine_closed_) || end_failed_.load(); });
   return engine_closed_ ? Status::OK : Status::NO_MEMORY;
@@ -333,41 +346,68 @@ class CloseCall final : public Notice {
 
 }  // namespace
 
+// The calls come behind the ends of all requests, whoever came to the end of everything.
 Status Context::close_async(liblock_callback callback, void *user_data) {
   if (forked()) return Status::FORKED;
-  State open = State::Open;
-  const bool first = state_.compare_exchange_strong(open, State::Closed) || end_failed_.exchange(false);
-  if (!first && loop_ != nullptr) return Status::CLOSED;  // its loop may deliver nothing any more
-  // Behind the ends of all requests, which the end of everything posts.
-  std::unique_ptr<Notice> call(callback != nullptr ? new CloseCall(shared_from_this(), callback, user_data)
-                                                   : nullptr);
-  if (first) {
-    after_close_ = call.release();
-    end_everything();
-    if (end_failed_.load()) {
-      const std::lock_guard lock(mutex_);
-      delete std::exchange(after_close_, nullptr);
-      return Status::NO_MEMORY;
-    }
-  } else if (call != nullptr) {
-    runtime()->post(call.release());
+  // The call, and the thread that will make it: had before anything is closed, which may lack neither behind that.
+  std::list<std::unique_ptr<Notice>> call;
+  if (callback != nullptr) {
+    call.push_back(std::make_unique<CloseCall>(shared_from_this(), callback, user_data));
+    static_cast<void>(runtime());
   }
-  return Status::OK;
+  const Notice *own = call.empty() ? nullptr : call.front().get();
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    State open = State::Open;
+    first = state_.compare_exchange_strong(open, State::Closed) || end_failed_.exchange(false);
+    if (!first && loop_ != nullptr) return Status::CLOSED;  // its loop may deliver nothing any more
+    if (!ends_are_told_) after_close_.splice(after_close_.end(), call);
+  }
+  if (!call.empty()) runtime()->post(call.front().release());
+  if (!first) return Status::OK;
+  end_everything();
+  if (!end_failed_.load()) return Status::OK;
+  const std::lock_guard lock(mutex_);
+  const bool is_undone = std::erase_if(after_close_, [own](const auto &c) { return c.get() == own; }) != 0;
+  return is_undone || own == nullptr ? Status::NO_MEMORY : Status::OK;  // another close may have gone on with it
 }
 
-void Context::close_for_good() {
+namespace {
+
+// What must end, and whose caller cannot be told that it has not: others may give memory back.
+template <typename End>
+void until_ended(End end) {
   for (int tries = 0; tries < kCloseTriesMax; ++tries) {
-    Status status = close();
-    if (status == Status::WOULD_DEADLOCK) status = close_async(nullptr, nullptr);
-    if (status != Status::NO_MEMORY) return;
+    if (end() != Status::NO_MEMORY) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   no_memory_left();
 }
 
+}  // namespace
+
+void Context::close_for_good() {
+  until_ended([this] {
+    const Status status = close();
+    return status == Status::WOULD_DEADLOCK ? close_async(nullptr, nullptr) : status;
+  });
+}
+
+void Context::close_owner_for_good(const std::shared_ptr<Owner> &owner) {
+  until_ended([&] {
+    try {
+      if (state() == Status::OK) close_owner(owner);  // a closed context closes its owners itself
+      return Status::OK;
+    } catch (const std::bad_alloc &) {
+      return Status::NO_MEMORY;
+    }
+  });
+}
+
 std::shared_ptr<Completions> Context::open_completions(size_t capacity) {
+  const auto no_fork = hold_forks();
   auto opened = std::make_shared<Completions>(capacity, dropped_notices_);
-  const std::lock_guard lock(mutex_);
   std::erase_if(completions_, [](const auto &c) { return c.expired(); });
   completions_.push_back(opened);
   return opened;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -45,7 +46,7 @@ class WaitedAsk final : public Ask {
   Parking parking;
 };
 
-class Context : public std::enable_shared_from_this<Context> {
+class Context final : public std::enable_shared_from_this<Context>, private RequestTable::Idle {
  public:
   enum class State : uint8_t { Open, Closed, Forked };
 
@@ -89,6 +90,8 @@ class Context : public std::enable_shared_from_this<Context> {
     return is_told_about ? release_traced(lock) : engine_->release(lock);
   }
   void close_owner(const std::shared_ptr<Owner> &owner);
+  // As close_for_good(); without waiting for a server.
+  void close_owner_for_good(const std::shared_ptr<Owner> &owner);
 
   // instrumenting.cpp
   void set_events(uint64_t mask, liblock_event_callback callback, void *user_data);
@@ -159,6 +162,7 @@ class Context : public std::enable_shared_from_this<Context> {
   void stop_waiting();
   void end_everything();
   void engine_closed();
+  void nothing_is_pending() override;
   void look_at_busy(std::span<const Bytes> keys, Outcome &outcome);
   Status prepare(const liblock_acquire_options *options, AcquireParams &params, std::shared_ptr<Owner> &owner,
                  std::string &message);
@@ -175,12 +179,13 @@ class Context : public std::enable_shared_from_this<Context> {
   SharedParams shared_params_;
   std::shared_ptr<LoopRuntime> loop_;  // the caller's loop, else null
   std::atomic<uint64_t> waiting_{0};
-  std::mutex mutex_;  // guards completions_, and waiting for waiting_ == 0
+  std::mutex mutex_;  // guards waiting for waiting_ == 0
   std::condition_variable left_;
   std::atomic<bool> end_failed_{false};  // the end of everything was not come to; set under mutex_
-  bool engine_closed_ = false;           // guarded by mutex_, as the next
-  Notice *after_close_ = nullptr;
-  std::vector<std::weak_ptr<Completions>> completions_;
+  bool engine_closed_ = false;           // guarded by mutex_, as the next two
+  bool ends_are_told_ = false;
+  std::list<std::unique_ptr<Notice>> after_close_;
+  std::vector<std::weak_ptr<Completions>> completions_;  // changed while no fork() can happen
   const std::shared_ptr<std::atomic<uint64_t>> dropped_notices_ = std::make_shared<std::atomic<uint64_t>>(0);
 };
 

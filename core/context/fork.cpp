@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See fork.hpp. The register of contexts and that of tables are locked across the fork, so that the child
-// finds both whole; nothing else of the library is, and the child touches nothing else.
+// See fork.hpp. The register of contexts, with the completion queues of each, and that of tables are locked across the
+// fork, so that the child finds them whole; nothing else of the library is, and the child touches nothing else.
 #include "context/fork.hpp"
 
 #include <pthread.h>
@@ -67,5 +67,7 @@ void unregister_context(Context *context) {
   const std::lock_guard lock(contexts().mutex);
   contexts().open.erase(context);
 }
+
+std::unique_lock<std::mutex> hold_forks() { return std::unique_lock(contexts().mutex); }
 
 }  // namespace liblock

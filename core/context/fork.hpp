@@ -3,6 +3,8 @@
 // whoever opens a context there. Noticed by pthread_atfork, so that no call has to ask for its process.
 #pragma once
 
+#include <mutex>
+
 namespace liblock {
 
 class Context;
@@ -11,5 +13,8 @@ class Context;
 void watch_forks();
 void register_context(Context *context);
 void unregister_context(Context *context);
+// As long as it lives no fork() goes on: for what the child finds in a context, which must be whole there. Nothing of
+// the library is locked behind it.
+std::unique_lock<std::mutex> hold_forks();
 
 }  // namespace liblock

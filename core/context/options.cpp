@@ -82,7 +82,8 @@ bool is_reserved(const liblock_bytes &name) {
 // Of so many nodes; nullptr when there may be so few or so many.
 const char *problem_of_votes(int64_t votes, size_t nodes) {
   if (votes <= 0) return nullptr;
-  if (static_cast<size_t>(votes) > nodes) return "votes is more than there are nodes";
+  if (static_cast<size_t>(votes) > nodes)
+    return "votes is more than there are nodes; use more than half of node_count, or LIBLOCK_VOTES_ALL";
   return static_cast<size_t>(votes) * 2 > nodes
              ? nullptr
              : "votes is not more than half of the nodes: two could hold the lock";
@@ -107,7 +108,8 @@ const char *contradiction_of(const liblock_acquire_options &o, const ContextOpti
   if (o.max_hold_ms > 0 && o.max_hold_ms < context.kind.ttl_least_ms)
     return "max_hold_ms is less than the shortest lease here (20 on servers)";
   if (o.renew == 1 && o.ttl_ms <= 0)
-    return "renew needs a ttl_ms of 1 or more: there is no lease to renew otherwise";
+    return context.kind.has_server ? "renew needs a ttl_ms of 20 or more; LIBLOCK_TTL_AUTO is renewed as it is"
+                                   : "renew needs a ttl_ms of 1 or more: there is no lease to renew otherwise";
   if (o.ttl_ms > 0 && o.min_remaining_ms > o.ttl_ms)
     return "min_remaining_ms is more than ttl_ms: no grant could pass";
   if (const char *problem = problem_of_list(o.nodes, o.node_count); problem != nullptr) return problem;
@@ -326,9 +328,10 @@ Status check_acquire_options(const liblock_acquire_options &o, const ContextOpti
 
 std::string explain_ttl(int64_t ttl_ms, const ContextOptions &context) {
   if (!ttl_is_supported(ttl_ms, context)) return kNoTtlNone;
-  return "ttl_ms is " + std::to_string(ttl_ms) + "; use " + std::to_string(context.kind.ttl_least_ms) +
-         " to max_ttl_ms (" + std::to_string(context.table.max_ttl_ms) +
-         "), LIBLOCK_TTL_AUTO or LIBLOCK_TTL_NONE";
+  const std::string is = "ttl_ms is " + std::to_string(ttl_ms) + "; use " + std::to_string(context.kind.ttl_least_ms) +
+                         " to max_ttl_ms (" + std::to_string(context.table.max_ttl_ms);
+  if (context.kind.is_quorum) return is + " here, and no more than the quorum's), or LIBLOCK_TTL_AUTO";
+  return is + "), LIBLOCK_TTL_AUTO or LIBLOCK_TTL_NONE";
 }
 
 std::string explain_acquire_options(const liblock_acquire_options &o, const ContextOptions &context) {
@@ -352,7 +355,7 @@ AcquireParams acquire_params(const liblock_acquire_options &o, const ContextOpti
   const bool is_auto = o.ttl_ms == LIBLOCK_TTL_AUTO || o.ttl_ms == LIBLOCK_DEFAULT;
   if (is_auto && kind.ttl_auto_ms != 0) {
     p.ttl = nanos_from_ms(std::min(kind.ttl_auto_ms, context.table.max_ttl_ms));
-    p.renew = true;
+    p.ttl_is_auto = p.renew = true;
   }
   p.wait = o.wait_ms < 0 ? kNever : nanos_from_ms(o.wait_ms);
   RetryPolicy &r = p.retry;

@@ -39,8 +39,24 @@ liblock_request RequestTable::add(PendingCall &call) {
 }
 
 void RequestTable::forget(liblock_request id) {
-  const std::lock_guard lock(mutex_);
-  take_out(id);
+  Told told;
+  {
+    const std::lock_guard lock(mutex_);
+    take_out(id);
+    if (pending_ == 0 && idle_ != nullptr) told = take_idle();
+  }
+  if (told.idle != nullptr) told.idle->nothing_is_pending();
+}
+
+void RequestTable::tell_when_idle(Idle &idle) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (pending_ > 0) {
+      idle_ = &idle;
+      return;
+    }
+  }
+  idle.nothing_is_pending();
 }
 
 PendingCall *RequestTable::find(liblock_request id) {

@@ -48,21 +48,36 @@ class RequestTable {
   template <typename Destroy>
   bool remove(liblock_request id, bool delivered, Destroy destroy) {
     std::shared_ptr<void> keeper;
-    void *surplus;
+    void *surplus = nullptr;
+    Told told;
+    bool is_destroyed;
     {
       const std::lock_guard lock(mutex_);
       PendingCall &call = take_out(id);
       if (delivered) delivering_.store(false, std::memory_order_relaxed);
-      if (!call.is_sole() || !call.engine_part->destroy_if_sole()) return false;
-      surplus = take_back(destroy(), keeper);
+      if (pending_ == 0 && idle_ != nullptr) told = take_idle();
+      is_destroyed = call.is_sole() && call.engine_part->destroy_if_sole();
+      if (is_destroyed) surplus = take_back(destroy(), keeper);
     }
+    if (told.idle != nullptr) told.idle->nothing_is_pending();
     free_memory(surplus);
-    return true;
+    return is_destroyed;
   }
   // The same for a call that gives its memory back itself.
   void forget(liblock_request id);
   // With a reference for the caller; nullptr: it has ended or never was.
   PendingCall *find(liblock_request id);
+
+  class Idle {
+   public:
+    virtual void nothing_is_pending() = 0;
+
+   protected:
+    ~Idle() = default;
+  };
+  // Told once, when nothing is pending: now, or by whoever takes the last call out, which was delivered then. What
+  // keeps this table is kept until that.
+  void tell_when_idle(Idle &idle);
 
  private:
   struct Slot {
@@ -74,6 +89,13 @@ class RequestTable {
   };
   static constexpr size_t kKeptMax = 16'384;
 
+  struct Told {
+    Idle *idle = nullptr;
+    std::shared_ptr<void> keeper;
+  };
+
+  // With mutex_, while the memory of the last call is out.
+  Told take_idle() { return {std::exchange(idle_, nullptr), keeper_}; }
   // With mutex_.
   PendingCall &take_out(liblock_request id) {
     const auto index = static_cast<uint32_t>(id);
@@ -107,6 +129,7 @@ class RequestTable {
   std::vector<Slot> slots_;     // guarded by mutex_, as all below
   std::vector<uint32_t> free_;  // has room for all of slots_
   size_t pending_ = 0;
+  Idle *idle_ = nullptr;
   std::atomic<bool> delivering_{false};  // set without mutex_, by the one thread that delivers
   size_t out_ = 0;                       // calls whose memory is in use
   std::shared_ptr<void> keeper_;         // set while out_ > 0

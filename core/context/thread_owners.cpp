@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// See thread_owners.hpp. A thread keeps weak references to contexts: a context that was freed has closed its
-// owners.
+// See thread_owners.hpp. A thread keeps weak references to contexts: a context that is closed closes its owners
+// itself.
 #include "context/thread_owners.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "base/grow.hpp"
 #include "context/context.hpp"
 
 namespace liblock {
@@ -27,7 +28,7 @@ struct ThreadOwners {
     const std::vector<ThreadOwner> ending = std::exchange(all, {});
     for (const ThreadOwner &t : ending) {
       const std::shared_ptr<Context> context = t.context.lock();
-      if (context != nullptr && context->state() == Status::OK) context->close_owner(t.owner);
+      if (context != nullptr) context->close_owner_for_good(t.owner);
     }
   }
 };
@@ -42,6 +43,7 @@ std::shared_ptr<Owner> owner_of_this_thread(Context &context) {
     if (t.key == &context && !t.context.expired()) return t.owner;
   }
   std::erase_if(all, [](const ThreadOwner &t) { return t.context.expired(); });
+  make_room(all, all.size() + 1);  // before there is an owner, whom nothing would close
   std::shared_ptr<Owner> owner = context.engine().make_owner("thread");
   all.push_back({&context, context.weak_from_this(), owner});
   return owner;

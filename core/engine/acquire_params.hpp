@@ -46,6 +46,7 @@ struct AcquireParams {
   int32_t on_conflict = LIBLOCK_ON_CONFLICT_REENTER;
   int32_t on_deadlock = LIBLOCK_ON_DEADLOCK_FAIL_SELF;
   bool renew = false;
+  bool ttl_is_auto = false;  // where there are servers: renewed, and as long as they allow
   Nanos max_hold = kNever;
   Nanos min_remaining = 0;
   int32_t replicas = 0;  // that must have the grant, as far as replicas_timeout allows

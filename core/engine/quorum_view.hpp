@@ -20,6 +20,7 @@ struct NodeView {
   int64_t lag_ms = -1;
   int32_t state = 0;  // LIBLOCK_NODE_…
   bool is_observer = false;
+  bool is_in_vain = false;  // named, and no node of the quorum
 };
 
 struct QuorumView {
@@ -28,6 +29,7 @@ struct QuorumView {
   std::string cluster_id;
   std::string config_hash;
   uint32_t votes = 0;           // needed
+  std::string why_none_counts;  // of the votes of its nodes; empty: they do
   bool is_configuring = false;  // its nodes are being changed
   std::vector<NodeView> nodes;  // in the order of the url, then the observers
 };

@@ -2,6 +2,7 @@
 // Ending holds and waits of others: administration, and owners and instances that close. A holder that loses
 // its lock this way is told LOST; one that closes gives its locks back as by release.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "local/lease_timer.hpp"
@@ -170,12 +171,26 @@ size_t LockTable::end_global_waits(const WhichWait &waits, Waits which, Status s
   return ended;
 }
 
+namespace {
+
+// Of what the owner holds and nobody gives back yet; 0: nothing.
+Handle next_to_let_go(LocalOwner &owner) {
+  const std::lock_guard lock(owner.mutex);
+  for (Record *r = owner.records.front(); r != nullptr; r = List<Record, &Record::owner_links>::next(r)) {
+    if (r->all_held.load() && !std::exchange(r->let_go, true)) return r->handle;
+  }
+  return 0;
+}
+
+}  // namespace
+
+// Takes no memory, so that it cannot stop half-way. What a context that closed has left stays held.
 void LockTable::close_owner(LocalOwner &owner) {
-  if (owner.closed.exchange(true)) return;
-  std::vector<Handle> held;
+  owner.closed.store(true);
   {
     Deferred deferred(*this);
     const std::lock_guard lock(owner.mutex);
+    if (owner.zombie.load()) return;
     for (Record *r = owner.records.front(); r != nullptr; r = List<Record, &Record::owner_links>::next(r)) {
       if (r->global) {
         const std::lock_guard global_lock(global_.mutex);
@@ -191,10 +206,9 @@ void LockTable::close_owner(LocalOwner &owner) {
           finish(waiter, Status::CLOSED, deferred);
         }
       }
-      if (r->all_held.load()) held.push_back(r->handle);
     }
   }
-  for (const Handle h : held) {
+  while (const Handle h = next_to_let_go(owner)) {
     const Status released = release_record(owner, h);
     static_cast<void>(released);  // LOST is as good an end
   }

@@ -2,6 +2,7 @@
 // See local_engine.hpp.
 #include "local/local_engine.hpp"
 
+#include "base/grow.hpp"
 #include "base/lack.hpp"
 #include "local/fast_path.hpp"
 #include "local/lease_timer.hpp"
@@ -96,18 +97,42 @@ std::shared_ptr<Owner> LocalEngine::make_owner(Bytes name) {
     owner->closed.store(true);  // nobody would give back what it gets
     return owner;
   }
-  if (owners_.size() >= tidy_at_) {  // seldom enough that an owner costs the same however many there are
-    std::erase_if(owners_, [](const std::weak_ptr<LocalOwner> &o) { return o.expired(); });
-    tidy_at_ = std::max(kTidyLeast, 2 * owners_.size());
-  }
-  owners_.push_back(owner);
+  make_room(owners_, owners_.size() + 1);
   table_->add_owner(owner.get());
+  owner->place_in_engine = owners_.size();
+  owners_.push_back(owner);
   return owner;
 }
 
+std::shared_ptr<LocalOwner> LocalEngine::any_owner() {
+  const std::lock_guard lock(owners_mutex_);
+  return owners_.empty() ? nullptr : owners_.back();
+}
+
+void LocalEngine::forget_owner(const LocalOwner &owner) {
+  const std::lock_guard lock(owners_mutex_);
+  const size_t place = owner.place_in_engine;
+  if (place >= owners_.size() || owners_[place].get() != &owner) return;
+  owners_[place] = std::move(owners_.back());
+  owners_[place]->place_in_engine = place;
+  owners_.pop_back();
+}
+
+// The caller has a reference.
 void LocalEngine::close_local_owner(LocalOwner &owner) {
   table_->close_owner(owner);
   table_->remove_owner(&owner);
+  forget_owner(owner);
+}
+
+void LocalEngine::leave_owner(const std::shared_ptr<LocalOwner> &owner) {
+  table_->keep_zombie(owner);
+  owner->closed.store(true);
+  {
+    const std::lock_guard lock(owner->mutex);
+    owner->zombie.store(true);
+  }
+  forget_owner(*owner);
 }
 
 void LocalEngine::close_owner(const std::shared_ptr<Owner> &owner) {
@@ -373,25 +398,19 @@ void LocalEngine::close(bool leave, std::function<void()> closed) {
       std::exchange(sweeper_, nullptr)->unpin();
     }
   }
-  std::vector<std::shared_ptr<LocalOwner>> named;
   {
     const std::lock_guard lock(owners_mutex_);
     owners_closed_ = true;
-    for (const auto &owner : owners_) {
-      if (auto alive = owner.lock()) named.push_back(std::move(alive));
-    }
   }
   unnamed_->closed.store(true);
-  if (leave) {
-    for (const auto &owner : named) {
-      owner->closed.store(true);
-      owner->zombie.store(true);
-      table_->keep_zombie(owner);
+  while (const std::shared_ptr<LocalOwner> owner = any_owner()) {
+    if (leave) {
+      leave_owner(owner);
+    } else {
+      close_local_owner(*owner);
     }
-    table_->keep_zombie(unnamed_);
-  } else {
-    for (const auto &owner : named) close_local_owner(*owner);
   }
+  if (leave) table_->keep_zombie(unnamed_);
   table_->close_instance(*unnamed_, leave);
   closed();
 }

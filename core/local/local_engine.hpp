@@ -44,7 +44,10 @@ class LocalEngine final : public Engine {
   struct Asked;
   class Request;
   class Watch;
+  std::shared_ptr<LocalOwner> any_owner();
+  void forget_owner(const LocalOwner &owner);
   void close_local_owner(LocalOwner &owner);
+  void leave_owner(const std::shared_ptr<LocalOwner> &owner);
   Status answer(Ask &ask);
   Status extend(Handle h, Nanos ttl, bool add, HoldView &after);
   void watch(Ask &ask);
@@ -66,11 +69,11 @@ class LocalEngine final : public Engine {
   const std::shared_ptr<LocalOwner> unnamed_;
   const RuntimeSource runtime_;
   std::atomic<uint64_t> owner_numbers_{0};
-  static constexpr size_t kTidyLeast = 16;
   std::mutex owners_mutex_;
-  std::vector<std::weak_ptr<LocalOwner>> owners_;  // guarded by owners_mutex_
-  size_t tidy_at_ = kTidyLeast;                    // the same: so many, of whom some may be gone
-  bool owners_closed_ = false;                     // the same: whoever comes later is closed from the beginning
+  // Named ones, until they are closed, however soon their openers are gone: the table knows them by address. Guarded by
+  // owners_mutex_, as the next.
+  std::vector<std::shared_ptr<LocalOwner>> owners_;
+  bool owners_closed_ = false;  // whoever comes later is closed from the beginning
   std::mutex watches_mutex_;
   std::unordered_map<Ask *, Watch *> watches_;  // pending ones; guarded by watches_mutex_
   std::atomic<bool> sweeping_{false};

@@ -89,7 +89,8 @@ struct Record {
   std::vector<Nanos> left_before;
   LeaseTimer *timer = nullptr;  // guarded by the home shard's lock
 
-  ListLinks<Record> owner_links;  // in the owner's list; guarded by owner->mutex
+  ListLinks<Record> owner_links;  // in the owner's list; guarded by owner->mutex, as the next
+  bool let_go = false;            // the owner is closed, and somebody gives this back
   std::shared_ptr<LocalOwner>
       reaped_owner;  // of a lost record: its context may be freed before the reaper is done
   Record *next_deferred = nullptr;
@@ -104,6 +105,7 @@ class LocalOwner final : public Owner, public std::enable_shared_from_this<Local
   List<Record, &Record::owner_links> records;
   std::atomic<uint32_t> keys_held{0};  // named owners only
   size_t place = SIZE_MAX;             // among the table's; guarded by its owners_mutex_
+  size_t place_in_engine = SIZE_MAX;   // guarded by that one's owners_mutex_
 };
 
 }  // namespace liblock

@@ -39,6 +39,7 @@ void clear(Record &record) {
   record.owner = nullptr;
   record.global = record.handle_gone = record.renew = false;
   record.all_held.store(false, std::memory_order_relaxed);
+  record.let_go = false;
   record.lost.store(false, std::memory_order_relaxed);
   record.taken.store(0, std::memory_order_relaxed);
   record.queued = nullptr;

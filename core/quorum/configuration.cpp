@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/read_number.hpp"
+
 namespace liblock::quorum {
 
 namespace {
@@ -68,12 +70,6 @@ Bytes take_until(Bytes &rest, char mark) {
   const Bytes part = rest.substr(0, end);
   rest.remove_prefix(std::min(rest.size(), end + 1));
   return part;
-}
-
-template <typename Number>
-bool read_number(Bytes text, Number &number) {
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size();
 }
 
 std::string text_of(const Members &members) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/read_number.hpp"
 #include "quorum/instance.hpp"
 #include "quorum/rounds.hpp"
 
@@ -57,7 +58,7 @@ class Deciding final : public Rounds {
     if (reply.at(0).text == "NO") {
       is_contended_ = true;
       int64_t number = 0;
-      if (read_integer(ballot.substr(0, kNumberDigits), number) && number > 0)
+      if (read_number(ballot.substr(0, kNumberDigits), number) && number > 0)
         instance_.saw_number(static_cast<uint64_t>(number));
       return;
     }

@@ -90,17 +90,26 @@ class ForceRound final : public FanOut {
     ask_->tally.waiters =
         std::max(ask_->tally.waiters, static_cast<uint64_t>(std::max<int64_t>(0, waiters_)));
     const AskDone done = std::exchange(done_, nullptr);
+    if (!instance_.membership.is_known()) {  // and the rule asks for nobody
+      const Failure failure = instance_.why_no_nodes();
+      return done(failure.status, failure.text);
+    }
     if (rule_.is_reached(gone_)) {
       for (const LeaseRef &lease : std::exchange(ours_, {})) instance_.keeper.lose(lease);
       return done(Status::OK, "");
     }
-    if (gone_ != 0) return done(Status::PARTIAL, why_);
+    if (gone_ != 0) return done(Status::PARTIAL, why_partial());
     if (refused_ != 0) return done(Status::NOT_OWNER, "");
     if (unknown_ != 0) return done(Status::IN_DOUBT, why_);
-    Failure failure =
-        instance_.membership.is_known() ? instance_.why_no_quorum(rule_) : instance_.why_no_nodes();
+    Failure failure = instance_.why_no_quorum(rule_);
     if (!why_.empty()) failure.text += "; " + why_;
     done(failure.status, failure.text);
+  }
+
+  std::string why_partial() const {
+    const std::string text = "taken away on " + std::to_string(ask_->votes) + " of " + std::to_string(ask_->nodes) +
+                             " nodes, fewer than must vote: its holder may have it still; call again when more answer";
+    return why_.empty() ? text : text + "; " + why_;
   }
 
   const Forced forced_;

@@ -23,8 +23,7 @@ class Founding final : public FanOut {
     for (const ConnectionOptions &named : options.nodes) {
       const Node &node = *instance_.nodes()[addresses.size()];
       addresses.push_back(named.address.redacted());
-      if (!node.is_connected())
-        return end(Status::NO_QUORUM, "a quorum begins with all its nodes; " + node.why());
+      if (!node.is_connected()) return end_without(node);
       if (!node.hello().who.empty()) epoch = std::max(epoch, node.hello().configuration.epoch);
       nodes |= node.bit();
     }
@@ -44,6 +43,18 @@ class Founding final : public FanOut {
   }
 
  private:
+  // One that answers and is refused since others were marked as a quorum without it, by whoever looked at them.
+  void end_without(const Node &node) {
+    const Membership &membership = instance_.membership;
+    const auto is_new = [](const auto &other) { return other->hello().who.empty() || other->hello().never_voted(); };
+    const bool were_looked_at = node.state() == Node::State::Refused && node.hello().who.empty() &&
+                                membership.is_known() && membership.configuration().epoch == 1 &&
+                                std::ranges::all_of(instance_.nodes(), is_new);
+    if (!were_looked_at) return end(Status::NO_QUORUM, "a quorum begins with all its nodes; " + node.why());
+    end(Status::NODES_MISMATCH,
+        node.address + ": the others were marked as a quorum without it, by a look at them; DEL ll1:node on each of "
+                       "those takes the marks away, while nobody holds a lock there");
+  }
   void encode(Call &call) override {
     const Member *member = configuration_.find_address(call.node.address);
     call.begin_again(scripts::mark);
@@ -77,7 +88,7 @@ class Founding final : public FanOut {
     }
     if (is_whole) return end(Status::OK, "");
     if (marked_ == 0 && !in_doubt_) return end(Status::NODES_MISMATCH, refused_);
-    end(Status::IN_DOUBT, "some nodes are marked, others may not be: once more, with FORCE");
+    end(Status::IN_DOUBT, "some nodes are marked, others may not be: once more, with LIBLOCK_QUORUM_INIT_FORCE");
   }
   void end(Status status, const std::string &why) { std::exchange(done_, nullptr)(status, why); }
 
@@ -97,15 +108,16 @@ std::string why_not_new(const Instance &instance) {
   for (size_t n = 0; n < instance.options.nodes.size(); ++n) {
     const Node &node = *instance.nodes()[n];
     const Hello &hello = node.hello();
-    if (!hello.who.empty() && !(hello.needs_floor && hello.floor == 0))
+    if (!hello.who.empty() && !hello.never_voted())
       return node.address +
-             ": it is part of a quorum already, and needs nothing; FORCE marks it anew, only where no lock of that "
-             "quorum can be held any more";
+             ": it is part of a quorum already, and needs nothing; LIBLOCK_QUORUM_INIT_FORCE marks it anew, only where "
+             "no lock of that quorum can be held any more";
     const bool was_made = !hello.who.empty() && hello.configuration.epoch > 1;
     if (was_made || node.may_have_voted() || (membership.is_known() && membership.configuration().epoch > 1))
       return node.address +
              ": it was part of a quorum before it lost its data, and locks of then may be held still; wait "
-             "for the end of its quarantine, or FORCE marks it anew where nobody can hold one";
+             "for the end of its quarantine in a process that stays, or LIBLOCK_QUORUM_INIT_FORCE marks it anew where "
+             "nobody can hold one";
   }
   return {};
 }

@@ -12,8 +12,6 @@
 
 namespace liblock::quorum {
 
-constexpr Nanos kAutoTtl = 30'000 * kMillisecond;  // what TTL_AUTO is where there are servers
-
 struct GrantLease final : Lease {
   using Lease::Lease;
   // A node to which a renewal brought it, when by that node's time, and whether it has become known since that no newer

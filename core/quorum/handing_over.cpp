@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/read_number.hpp"
 #include "quorum/instance.hpp"
 #include "quorum/node_list.hpp"
 #include "quorum/reading.hpp"
@@ -20,7 +21,7 @@ bool read_head(const Instance &instance, Bytes &rest, GrantLease &lease) {
   rest.remove_prefix(kExported.size());
   Bytes votes, names;
   int64_t number = 0;
-  if (!next_field(rest, votes) || !next_field(rest, names) || !read_integer(votes, number) ||
+  if (!next_field(rest, votes) || !next_field(rest, names) || !read_number(votes, number) ||
       number < LIBLOCK_VOTES_ALL || number > static_cast<int64_t>(kNodesMax))
     return false;
   lease.votes = static_cast<int32_t>(number);
@@ -81,7 +82,12 @@ void adopt_exported(Instance &instance, Ask &ask, AskDone done) {
   how.rule = instance.membership.rule(lease->subset, lease->votes);
   read_keys(instance, std::move(lock_keys), how, [&instance, &ask, lease, done](const KeysRead &read) {
     if (read.status != Status::OK) return done(read.status, read.why);
+    if (!instance.membership.is_vouched_for()) {
+      const Failure why = instance.membership.why_not_vouched_for();
+      return done(why.status, why.text);
+    }
     if (!complete(read, *lease)) return done(Status::LOST, "");
+    instance.membership.use();
     adopt_lock(instance, ask, lease, done);
   });
 }

@@ -111,12 +111,12 @@ void Instance::tell_opened() {
   Status status = Status::OK;
   std::string text;
   const bool answers = membership.is_known() && membership.rule(kEveryNode, 0).is_reached(membership.ready());
-  std::string removed;
+  std::string exchanged;
   for (const auto &node : nodes_) {
     if (node->state() != Node::State::Refused) continue;
     // Whoever still names a node that was exchanged does without it.
-    if (answers && node->trouble() == Status::INVALID_ARGUMENT && membership.was_removed(*node)) {
-      removed += (removed.empty() ? "" : "; ") + node->why();
+    if (answers && node->trouble() == Status::INVALID_ARGUMENT && membership.was_exchanged(*node)) {
+      exchanged += (exchanged.empty() ? "" : "; ") + node->why();
       continue;
     }
     if (status == Status::OK) status = node->trouble();
@@ -130,11 +130,13 @@ void Instance::tell_opened() {
     }
     if (!rule.is_reached(membership.ready()))
       text = why_no_quorum(rule).text;
+    else if (!membership.is_vouched_for())
+      text = membership.why_not_vouched_for().text;
     else if (!rule.is_reached(voting))
       text = why_quarantined(rule).text;
     else
       text = why_not_all(rule);
-    if (!removed.empty()) text += (text.empty() ? "" : "; ") + removed;
+    if (!exchanged.empty()) text += (text.empty() ? "" : "; ") + exchanged;
   }
   if (status == Status::OK && !membership.is_known()) text = why_no_nodes().text;
   opened(status, text);
@@ -245,7 +247,7 @@ Failure Instance::why_quarantined(const QuorumRule &rule) const {
   else if (wait == 0)
     text += "that ends in a moment";
   else
-    text += "that ends in " + std::to_string(wait / kMillisecond) + " ms";
+    text += "each process counts that for itself: here that ends in " + std::to_string(wait / kMillisecond) + " ms";
   if (why_not_new(*this).empty()) text += ". A new quorum can begin at once: liblock_quorum_init";
   return {Status::QUARANTINED, false, text, true};
 }

@@ -411,13 +411,12 @@ void Keeper::renewed(const GrantRef &lease, Nanos ttl, Nanos asked_at, uint32_t 
   instance_.observers.held(*lease);
 }
 
-// What is too long is refused before anything has changed: nodes would refuse it, and it be lost here. As long as a
-// process holds it, in whatever pieces, is never too long.
+// What is too long is refused before anything has changed: nodes would refuse it, and it be lost here.
 void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &asked, AskDone done) {
   const Nanos now = instance_.clock.now();
   const Nanos most = instance_.membership.max_ttl();
   Extension extension = asked;
-  if (extension.renews && extension.ttl == kAutoTtl) extension.ttl = std::min(kAutoTtl, most);
+  if (extension.is_auto) extension.ttl = std::min(extension.ttl, most);
   const bool is_too_long = std::any_of(leases.begin(), leases.end(), [&](const LeaseRef &lease) {
     const Nanos left = extension.add ? std::max<Nanos>(0, lease->ends_at.load() - now) : 0;
     return extension.ttl > most || left > most - extension.ttl;

@@ -3,6 +3,7 @@
 #include "quorum/membership.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/mutant.hpp"
@@ -17,6 +18,15 @@ std::string id_in(const std::string &cluster, const Node &node) {
   Configuration::Identity identity;
   const bool is_of_it = Configuration::parse_who(node.hello().who, identity) && identity.cluster == cluster;
   return is_of_it ? identity.node : std::string();
+}
+
+// Looking at servers marks them, and so gives some to a quorum that nobody begins.
+const char *why_a_stranger(const Hello &hello) {
+  if (hello.never_voted() && hello.configuration.epoch == 1)
+    return "it has the mark of another quorum, in which it has not voted; name the servers of that one, or, where "
+           "nobody has begun it, DEL ll1:node takes the mark away";
+  return "it belongs to another quorum; name the servers of one, or, where that one is given up, FLUSHALL, which takes "
+         "all that the server has, gives it to this one";
 }
 
 }  // namespace
@@ -94,20 +104,60 @@ Node *Membership::find_node(const Member &member) const {
   return nullptr;
 }
 
+// Of the servers that were named, who come first: those that a configuration names speak for it in any case. Copies of
+// one node's data count once, and a server that is known by another name as well counts by that.
 size_t Membership::marked_by(const std::string &cluster) const {
-  const auto &nodes = instance_.nodes();
-  return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(),
-                                           [&](const auto &node) { return !id_in(cluster, *node).empty(); }));
+  std::set<std::string> ids;
+  for (size_t i = 0; i < instance_.options.nodes.size(); ++i) ids.insert(id_in(cluster, itself(i)));
+  ids.erase("");
+  return ids.size();
+}
+
+const Node &Membership::itself(size_t named) const {
+  const Node &node = *instance_.nodes()[named];
+  return node.same_as() != nullptr ? *node.same_as() : node;
+}
+
+// As many of the named servers that are there are of one other quorum: which of the two was meant, nobody knows.
+bool Membership::is_contested() const {
+  const size_t of_ours = marked_by(configuration_.cluster);
+  for (size_t i = 0; i < instance_.options.nodes.size(); ++i) {
+    if (instance_.nodes()[i]->state() == Node::State::Down) continue;
+    Configuration::Identity identity;
+    const bool is_others = Configuration::parse_who(itself(i).hello().who, identity) &&
+                           identity.cluster != configuration_.cluster;
+    if (is_others && marked_by(identity.cluster) >= of_ours) return true;
+  }
+  return false;
+}
+
+void Membership::count_vouchers() {
+  const bool are_enough = 2 * marked_by(configuration_.cluster) >= instance_.options.nodes.size();
+  vouched_for_ = vouched_for_ || (are_enough && !is_contested());
+}
+
+Failure Membership::why_not_vouched_for() const {
+  const size_t count = instance_.options.nodes.size();
+  std::string text = "of the " + std::to_string(count) + " servers that are named, " +
+                     std::to_string(marked_by(configuration_.cluster)) +
+                     " belong to the quorum that answers: half of them are needed, and more than belong to another "
+                     "one, to tell it from a quorum that stands in its place; bring them up, or name its nodes";
+  for (size_t i = 0; i < count; ++i) {
+    const Node &node = *instance_.nodes()[i];
+    if (!node.is_connected() && id_in(configuration_.cluster, itself(i)).empty()) text += "; " + node.why();
+  }
+  return {Status::NO_QUORUM, false, text, true};
 }
 
 // Whoever came while a stranger stood in a node's place, and met nobody else, went by the stranger's quorum.
 bool Membership::has_met_strangers(const std::string &cluster) const {
-  return known_ && !was_reached_ && cluster != configuration_.cluster &&
+  return known_ && !(vouched_for_ && was_used_) && cluster != configuration_.cluster &&
          marked_by(cluster) > marked_by(configuration_.cluster);
 }
 
 void Membership::go_over_to(const Configuration &configuration) {
   for (const auto &node : instance_.nodes()) node->id = id_in(configuration.cluster, *node);
+  vouched_for_ = was_used_ = false;
   adopt(Configuration(configuration));
 }
 
@@ -129,7 +179,7 @@ void Membership::heard(Node &node) {
   if (is_of_ours && identity.epoch > configuration_.epoch) adopt(hello.configuration);
   if (known_) {
     place(node);
-    was_reached_ |= least_rule().is_reached(ready());
+    count_vouchers();
   } else {
     decide();
   }
@@ -137,7 +187,11 @@ void Membership::heard(Node &node) {
 }
 
 void Membership::changed(Node &) {
-  if (!known_) decide();
+  if (known_) {
+    count_vouchers();  // it may be another name of a node
+  } else {
+    decide();
+  }
   instance_.nodes_changed();
 }
 
@@ -217,7 +271,7 @@ void Membership::adopt(const Configuration &configuration) {
   for (const auto &node : instance_.nodes()) {
     if (node->state() == Node::State::Waiting || node->state() == Node::State::Ready) place(*node);
   }
-  was_reached_ |= least_rule().is_reached(ready());
+  count_vouchers();
   instance_.nodes_changed();
 }
 
@@ -262,7 +316,8 @@ void Membership::refuse_copies() {
     if (!node.is_connected() || is_one_of_its_kind(node)) continue;
     node.id.clear();
     node.refuse(Status::INVALID_ARGUMENT,
-                "its data is a copy of another node's; FLUSHALL makes it a node of its own again");
+                "its data is a copy of another node's; FLUSHALL, which takes all that the server has, makes it a "
+                "node of its own again");
   }
 }
 
@@ -280,8 +335,7 @@ void Membership::place(Node &node) {
   }
   Configuration::Identity identity;
   if (!Configuration::parse_who(hello.who, identity) || identity.cluster != configuration_.cluster)
-    return node.refuse(Status::INVALID_ARGUMENT,
-                       "it belongs to another quorum; name the servers of one, or FLUSHALL gives it to this one");
+    return node.refuse(Status::INVALID_ARGUMENT, why_a_stranger(hello));
   const bool is_removed = configuration_.find_id(identity.node) == nullptr;
   const bool is_at_most_ours =
       identity.epoch < configuration_.epoch || hello.who == configuration_.who(identity.node);
@@ -299,11 +353,24 @@ void Membership::place(Node &node) {
   node.set_ready(identity.node);
 }
 
-bool Membership::was_removed(const Node &node) const {
+// Who names that many of its nodes, also such as are down, means this quorum.
+bool Membership::names_half_of_it() const {
+  const size_t named = instance_.options.nodes.size();
+  size_t of_it = 0;
+  for (size_t i = 0; i < named; ++i) {
+    const Node &node = *instance_.nodes()[i];
+    of_it += configuration_.find_address(node.address) != nullptr || !id_in(configuration_.cluster, itself(i)).empty();
+  }
+  return 2 * of_it >= named;
+}
+
+bool Membership::was_exchanged(const Node &node) const {
+  if (!known_ || configuration_.find_address(node.address) != nullptr) return false;
+  // One that is unfit, such as another name of a node, has not been asked.
+  if (node.hello().who.empty()) return names_half_of_it() && !node.boot().empty();
   Configuration::Identity identity;
-  return known_ && Configuration::parse_who(node.hello().who, identity) &&
-         identity.cluster == configuration_.cluster && configuration_.find_id(identity.node) == nullptr &&
-         configuration_.find_address(node.address) == nullptr;
+  return Configuration::parse_who(node.hello().who, identity) && identity.cluster == configuration_.cluster &&
+         configuration_.find_id(identity.node) == nullptr;
 }
 
 void Membership::mark(Node &node, const std::string &node_id) {

@@ -7,8 +7,10 @@
 //   no mark, any       the configuration that their addresses give (alike for all who name them) is theirs: they are
 //                      marked, and silent for max_ttl_ms, once as many answer as must vote
 //   a mark, some       the newest of theirs counts; those without a mark join it, and are silent
-//   marks of others    that of most counts; whoever belongs to another cluster is refused. Until once as many as must
-//                      vote were there, the cluster of more of them is gone over to
+//   marks of others    that of most counts; whoever belongs to another cluster is refused. Until half of those that
+//                      were named have been of it, no lock is granted, since a stranger may stand in a node's place,
+//                      nor by a cluster of which no more are than of another one; and until a lock was asked for, the
+//                      cluster of more of them is gone over to
 //   no mark, and one   nothing is marked: what was named by mistake (a replica, a server twice) would be in the
 //   is refused         configuration for good
 #pragma once
@@ -30,6 +32,12 @@ class Membership {
   void changed(Node &node);
 
   bool is_known() const { return known_; }
+  // Half of the servers that were named, and more than were of another cluster, have said that they are of its cluster,
+  // or were.
+  bool is_vouched_for() const { return vouched_for_; }
+  Failure why_not_vouched_for() const;
+  // A lock is asked for by it: it is not gone over from any more.
+  void use() { was_used_ = true; }
   const Configuration &configuration() const { return configuration_; }
   Nanos max_ttl() const { return nanos_from_ms(configuration_.max_ttl_ms); }
   NodeSet ready() const;
@@ -49,8 +57,9 @@ class Membership {
   bool is_member(const Node &node) const {
     return ((nodes_of(configuration_.now) | nodes_of(configuration_.next)) & node.bit()) != 0;
   }
-  // It has the mark of a node that the configuration has no more.
-  bool was_removed(const Node &node) const;
+  // It was a node, as it seems, before another took its place: it has the mark of one that the configuration has no
+  // more, or none, where half of the named servers are of the quorum.
+  bool was_exchanged(const Node &node) const;
   // Takes over a configuration that the caller has brought to a quorum of nodes.
   void adopt(const Configuration &configuration);
 
@@ -62,8 +71,12 @@ class Membership {
   uint32_t votes_to_begin() const;
   void look_again();
   size_t marked_by(const std::string &cluster) const;
+  const Node &itself(size_t named) const;
+  bool is_contested() const;
+  void count_vouchers();
   bool is_rather(const Configuration &one, const Configuration &other) const;
   bool has_met_strangers(const std::string &cluster) const;
+  bool names_half_of_it() const;
   void go_over_to(const Configuration &configuration);
   bool is_one_of_its_kind(const Node &node) const;
   void forget_strangers();
@@ -78,7 +91,8 @@ class Membership {
   Instance &instance_;
   bool known_ = false;
   bool was_held_up_ = false;
-  bool was_reached_ = false;  // as many as must vote were there at once
+  bool vouched_for_ = false;
+  bool was_used_ = false;
   Configuration configuration_;
 };
 

@@ -72,17 +72,22 @@ std::string Node::unfit(const ServerInfo &info) const {
   if (evicts)
     return "its maxmemory-policy is " + shown(info.eviction_policy) +
            ", which evicts locks; set it to noeviction";
-  for (const auto &other : instance_.nodes()) {
-    if (other.get() != this && other->boot_ == info.run_id && !other->boot_.empty())
-      return "it is the same server as " + other->address + ": one server is one node";
-  }
+  if (same_as_ != nullptr) return "it is the same server as " + same_as_->address + ": one server is one node";
   return {};
+}
+
+const Node *Node::with_boot(const std::string &boot) const {
+  for (const auto &other : instance_.nodes()) {
+    if (other.get() != this && other->boot_ == boot && !boot.empty()) return other.get();
+  }
+  return nullptr;
 }
 
 void Node::on_connected(const ServerInfo &info, bool) {
   ++generation_;
   is_asking_ = false;
   boot_ = info.run_id;
+  same_as_ = with_boot(boot_);
   if (const std::string why = unfit(info); !why.empty()) {
     boot_.clear();
     return refuse(info.run_id.empty() ? Status::UNSUPPORTED : Status::INVALID_ARGUMENT, why);
@@ -142,7 +147,7 @@ void Node::said(const Hello &hello, int64_t now_us) {
 // What a server was before it lost its data nobody can ask it any more.
 void Node::remember_votes() {
   const bool is_marked = !hello_.who.empty();
-  const bool votes = is_marked && !(hello_.needs_floor && hello_.floor == 0);
+  const bool votes = is_marked && !hello_.never_voted();
   const bool was_lost = !marked_boot_.empty() && (!is_marked || marked_boot_ != boot_);
   may_have_voted_ = may_have_voted_ || votes || was_lost;
   if (is_marked) marked_boot_ = boot_;

@@ -29,7 +29,8 @@ struct Hello {
   int64_t silent_until_us = 0;  // by its clock
   bool needs_floor = false;
   uint64_t high = 0;
-  uint64_t floor = 0;  // 0: it has never voted
+  uint64_t floor = 0;
+  bool never_voted() const { return needs_floor && floor == 0; }  // since it has its mark
 };
 
 class Node final : private Link::User {
@@ -65,6 +66,8 @@ class Node final : private Link::User {
   bool is_silent(Nanos now) const { return hello_.needs_floor || now < silent_until_; }
   Nanos silent_until() const { return silent_until_; }
   const Hello &hello() const { return hello_; }
+  // The node that has its server by another name, when it was there last.
+  const Node *same_as() const { return same_as_; }
   // Somebody may hold a lock by a vote of it: it was seen voting, or its mark went or may have gone since.
   bool may_have_voted() const { return may_have_voted_; }
   const std::string &why() const { return why_; }
@@ -102,6 +105,7 @@ class Node final : private Link::User {
   bool needs_server() override;
   bool needs_messages() override;
   std::string unfit(const ServerInfo &info) const;
+  const Node *with_boot(const std::string &boot) const;
   void said(const Hello &hello, int64_t now_us);
   void remember_votes();
 
@@ -122,6 +126,7 @@ class Node final : private Link::User {
   bool is_asking_ = false;
   bool was_up_ = false;
   bool may_have_voted_ = false;
+  const Node *same_as_ = nullptr;                  // nodes stay for as long as their instance
   std::string marked_boot_;                        // under which it had a mark last
   static constexpr uint32_t kRefusalsCounted = 4;  // a few hundred ms between two looks
   uint32_t refusals_ = 0;                          // since it was ready last

@@ -101,7 +101,7 @@ Status check_nodes(std::span<const Bytes> servers, std::span<const Bytes> observ
     for (size_t j = 0; j < i; ++j) {
       if (!is_same_server(all[i], all[j])) continue;
       message = name(j) + " and " + name(i) + " are the same: " + all[i].redacted() +
-                "; each must be a server of its own";
+                "; each must be a server of its own, no other database of one";
       return Status::INVALID_ARGUMENT;
     }
   }

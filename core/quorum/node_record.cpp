@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/read_number.hpp"
 #include "base/status.hpp"
 
 namespace liblock::quorum {
@@ -15,7 +16,7 @@ enum Field : size_t { kRecord, kLeft, kWaiting, kMetadata, kHeardOf, kWaiters };
 
 bool take_number(Bytes &rest, int64_t &number) {
   const size_t comma = std::min(rest.find(','), rest.size());
-  const bool is_one = read_integer(rest.substr(0, comma), number) && number >= 0;
+  const bool is_one = read_number(rest.substr(0, comma), number) && number >= 0;
   rest.remove_prefix(std::min(rest.size(), comma + 1));
   return is_one;
 }
@@ -48,8 +49,8 @@ bool parse_grant(Bytes field, NodeRecord &record) {
 bool parse_waiter(const Reply &ticket, Bytes entry, int64_t now_us, WaiterInfo &waiter) {
   Bytes until, instance;
   int64_t until_us = 0;
-  if (!next_field(entry, until) || !next_field(entry, instance) || !read_integer(until, until_us) ||
-      !read_integer(ticket.text, waiter.since_us) || waiter.since_us < 0 || until_us < now_us)
+  if (!next_field(entry, until) || !next_field(entry, instance) || !read_number(until, until_us) ||
+      !read_number(ticket.text, waiter.since_us) || waiter.since_us < 0 || until_us < now_us)
     return false;
   waiter.instance = instance;
   waiter.owner = unescape_field(entry);
@@ -66,7 +67,7 @@ bool parse_node_record(Bytes text, NodeRecord &record) {
     if (!next_field(rest, *field)) return false;
   }
   int64_t number = 0;
-  if (head != "ll1" || id.size() != kAttemptIdSize || sequence.size() != 8 || !read_integer(token, number) ||
+  if (head != "ll1" || id.size() != kAttemptIdSize || sequence.size() != 8 || !read_number(token, number) ||
       number <= 0 || !parse_grant(grant, record))
     return false;
   record.id = id;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/read_number.hpp"
 #include "quorum/deciding.hpp"
 #include "quorum/instance.hpp"
 #include "quorum/node_list.hpp"
@@ -38,8 +39,10 @@ class Reconfiguring final : public FanOut, public Timer {
     fire(0);
   }
   void look() {
-    if (!instance_.membership.is_settled() && instance_.runtime->now() < give_up_at_)
-      return later(kPause / 10);
+    const Membership &membership = instance_.membership;
+    if (!membership.is_settled() && instance_.runtime->now() < give_up_at_) return later(kPause / 10);
+    // A stranger's quorum would be brought to the servers that are named now.
+    if (membership.is_known() && !membership.is_vouched_for()) return end(membership.why_not_vouched_for());
     if (!aim())
       return end({Status::LIMIT, false,
                   "a context knows at most " + std::to_string(2 * kNodesMax) +
@@ -48,7 +51,7 @@ class Reconfiguring final : public FanOut, public Timer {
     std::string why;
     if (const Status status = check_votes(votes_, target_.all.size(), why); status != Status::OK)
       return end({status, false, why});
-    before_ = instance_.membership.configuration();
+    before_ = membership.configuration();
     if (!is_taken_up()) return;
     give_up_at_ = instance_.runtime->now() + instance_.options.nodes.front().connect_timeout + kPause;
     step_ = Step::Reaching;
@@ -114,8 +117,11 @@ class Reconfiguring final : public FanOut, public Timer {
   std::string next_id(const Configuration &now) const {
     uint64_t largest = (now.epoch - 1) * kNodesMax;
     for (const Members *members : {&now.now, &now.next, &target_}) {
-      for (const Member &m : members->all)
-        largest = std::max<uint64_t>(largest, std::strtoull(m.id.c_str() + 1, nullptr, 10));
+      for (const Member &m : members->all) {
+        uint64_t number = 0;
+        read_number(std::string_view(m.id).substr(1), number);
+        largest = std::max(largest, number);
+      }
     }
     return "n" + std::to_string(largest + 1);
   }
@@ -155,8 +161,8 @@ class Reconfiguring final : public FanOut, public Timer {
   }
   void end_well() {
     std::string why;
-    for (const Node *node : candidates_) {
-      if (!node->is_connected())
+    for (const Node *node : candidates_) {  // those that answer are being asked anew
+      if (node->state() == Node::State::Down || node->state() == Node::State::Refused)
         why += (why.empty() ? "" : "; ") + node->why() + "; it is a node now, and counts as one that is down";
     }
     end({Status::OK, false, why});

@@ -51,16 +51,19 @@ void StatusBoard::write(const Instance &instance) {
     sum.cluster_id = configuration.cluster;
     sum.votes = membership.rule(kEveryNode, 0).votes();
     sum.is_configuring = configuration.is_joint();
+    const bool is_reached = membership.rule(kEveryNode, 0).is_reached(membership.ready());
+    if (is_reached && !membership.is_vouched_for()) sum.why_none_counts = membership.why_not_vouched_for().text;
   }
   std::vector<Entry> entries;
   const bool may_begin = why_not_new(instance).empty();
   for (const auto &node : instance.nodes()) {
     // Those that have been removed stay known, and are nobody's business any more, unless the URL still names them.
-    const bool is_named_in_vain =
+    const bool is_refused_as_named =
         node->state() == Node::State::Refused && node->index < instance.options.nodes.size();
-    if (membership.is_known() && !membership.is_member(*node) && node->candidacies == 0 && !is_named_in_vain)
-      continue;
+    const bool is_none = membership.is_known() && !membership.is_member(*node) && node->candidacies == 0;
+    if (is_none && !is_refused_as_named) continue;
     entries.push_back(entry_of(*node));
+    entries.back().view.is_in_vain = is_none;
     entries.back().may_begin = may_begin;
   }
   for (const auto &observer : instance.observers.all()) {
@@ -88,7 +91,7 @@ void StatusBoard::complete(const Entry &entry, Nanos now, NodeView &view) {
     until = entry.silent_until;
     view.why = view.address +
                ": it was restarted, lost its data, or is new: no vote before all that it may have forgotten "
-               "is over; wait" +
+               "is over; wait in a process that stays" +
                (entry.may_begin ? ", or begin a quorum of new servers with liblock_quorum_init" : "");
   } else if (entry.needs_floor) {
     view.state = LIBLOCK_NODE_NEEDS_FLOOR;
@@ -116,13 +119,14 @@ std::unique_ptr<QuorumView> StatusBoard::view(Nanos now, std::string &message) c
   std::string whys;
   for (Entry &entry : entries) {
     complete(entry, now, entry.view);
-    nodes += !entry.view.is_observer;
-    voting += !entry.view.is_observer && entry.view.state == LIBLOCK_NODE_UP;
+    const bool is_node = !entry.view.is_observer && !entry.view.is_in_vain;
+    nodes += is_node;
+    voting += is_node && entry.view.state == LIBLOCK_NODE_UP;
     if (!entry.view.why.empty()) whys += (whys.empty() ? "" : "; ") + entry.view.why;
     view->nodes.push_back(std::move(entry.view));
   }
-  message.clear();
-  if (!whys.empty())
+  message = view->why_none_counts;
+  if (message.empty() && !whys.empty())
     message = std::to_string(voting) + " of " + std::to_string(nodes) + " nodes vote, " +
               std::to_string(view->votes) + " must; " + whys;
   return view;

@@ -36,11 +36,7 @@ Nanos Request::lease_asked(Nanos max_ttl) const {
   return value_.empty() ? first : std::min(first, kPromise);
 }
 
-// As long as a process holds it, in whatever pieces, is never too long.
-bool Request::asks_too_much(Nanos max_ttl) const {
-  const bool is_auto = terms_.renews && terms_.ttl == kAutoTtl;
-  return terms_.ttl > max_ttl && !is_auto;
-}
+bool Request::asks_too_much(Nanos max_ttl) const { return terms_.ttl > max_ttl && !terms_.is_auto; }
 
 Waiting::Waiting(Instance &instance) : RemoteWaiting(instance), instance_(instance) {}
 
@@ -50,7 +46,7 @@ void Waiting::send_attempt(RemoteRequest &remote) {
   const bool is_new = request.attempts_ == 0 && request.place == FrontWaiter::Place::None;
   if (is_new && instance_.passing_on.stands(request)) return stand(request);
   request.state_ = Request::State::Asking;
-  const Membership &membership = instance_.membership;
+  Membership &membership = instance_.membership;
   const AcquireParams &params = request.params_;
   if (!membership.is_known()) {
     if (!membership.is_settled()) return wait_for_nodes(request);
@@ -79,6 +75,11 @@ void Waiting::send_attempt(RemoteRequest &remote) {
     if (looks_anew(request)) return wait_for_nodes(request);
     return troubled(request, instance_.why_no_quorum(rule));
   }
+  if (!membership.is_vouched_for()) {
+    if (!membership.is_settled()) return wait_for_nodes(request);
+    return troubled(request, membership.why_not_vouched_for());
+  }
+  membership.use();
   AttemptId id;
   if (!instance_.attempt_ids.next(id)) return finish(request, Status::INTERNAL);
   if (request.ticket_us_ == 0) request.ticket_us_ = instance_.next_ticket();

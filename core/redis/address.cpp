@@ -2,7 +2,7 @@
 // See address.hpp. No message quotes the URL: where it cannot be taken apart, any part may be the password.
 #include "redis/address.hpp"
 
-#include <charconv>
+#include "base/read_number.hpp"
 
 namespace liblock {
 
@@ -39,10 +39,9 @@ bool unescape(Bytes text, std::string &out) {
 }
 
 template <typename Number>
-bool read_number(Bytes text, int64_t least, int64_t most, Number &out) {
+bool read_within(Bytes text, int64_t least, int64_t most, Number &out) {
   int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) return false;
+  if (!read_number(text, value) || value < least || value > most) return false;
   out = static_cast<Number>(value);
   return true;
 }
@@ -85,7 +84,7 @@ const char *read_host(Bytes text, ServerAddress &address) {
   for (const char c : address.target.host) {
     if (c <= ' ' || c == 0x7f) return "the host has a space or a control character";
   }
-  if (!port.empty() && !read_number(port, 1, 65'535, address.target.port))
+  if (!port.empty() && !read_within(port, 1, 65'535, address.target.port))
     return "the port is not 1 to 65535";
   return nullptr;
 }
@@ -100,7 +99,7 @@ const char *read_unix(Bytes text, ServerAddress &address) {
   if (address.target.path.find('\0') != std::string::npos) return "the path has a NUL byte";
   if (address.target.path.size() > 107) return "the path of the unix socket is longer than 107 bytes";
   if (query.empty()) return nullptr;
-  if (!starts_with(query, "db=") || !read_number(query.substr(3), 0, kDbMax, address.db))
+  if (!starts_with(query, "db=") || !read_within(query.substr(3), 0, kDbMax, address.db))
     return "after the path only ?db=N is known, N from 0 to 65535";
   return nullptr;
 }
@@ -108,7 +107,8 @@ const char *read_unix(Bytes text, ServerAddress &address) {
 const char *read_network(Bytes text, ServerAddress &address) {
   address.target.port = kUsualPort;
   if (text.find('?') != Bytes::npos)
-    return "a query ('?') is not known here; use the options of liblock_open";
+    return "a query ('?') is not known here: the database stands in the path, redis://HOST/3, all else in the "
+           "options";
   const size_t slash = text.find('/', text.rfind('@') == Bytes::npos ? 0 : text.rfind('@'));
   const Bytes authority = text.substr(0, slash);
   const Bytes db = slash == Bytes::npos ? Bytes() : text.substr(slash + 1);
@@ -120,7 +120,7 @@ const char *read_network(Bytes text, ServerAddress &address) {
   if (const char *problem = read_host(at == Bytes::npos ? authority : authority.substr(at + 1), address);
       problem != nullptr)
     return problem;
-  if (!db.empty() && !read_number(db, 0, kDbMax, address.db))
+  if (!db.empty() && !read_within(db, 0, kDbMax, address.db))
     return "the database is not a number from 0 to 65535";
   return nullptr;
 }

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <array>
-#include <charconv>
 
+#include "base/read_number.hpp"
 #include "redis/connection.hpp"
 #include "redis/server_error.hpp"
 
@@ -112,7 +112,8 @@ class Greeting {
     if (number == last_) step_done();
   }
   std::string what_failed(Number number) const {
-    if (number == Select) return "database " + std::to_string(address_.db) + ": ";
+    if (number == Select)
+      return "database " + std::to_string(address_.db) + " (how many there are, its `databases` says): ";
     if (number != Auth) return {};
     // redis://word@host names a user; many mean a password.
     const bool only_user = !address_.user.empty() && address_.password.empty();
@@ -121,12 +122,8 @@ class Greeting {
   }
   void read_time(const Reply &reply) {
     int64_t seconds = 0, micros = 0;
-    const auto number = [](Bytes text, int64_t &out) {
-      std::from_chars(text.data(), text.data() + text.size(), out);
-    };
-    number(reply.at(0).text, seconds);
-    number(reply.at(1).text, micros);
-    if (seconds <= 0 || seconds > 9'000'000'000) return;
+    if (!read_number(reply.at(0).text, seconds) || !read_number(reply.at(1).text, micros)) return;
+    if (seconds <= 0 || seconds > 9'000'000'000 || micros < 0 || micros > 999'999) return;
     info_.time_us = seconds * 1'000'000 + micros;
     info_.asked_at = asked_at_;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/read_number.hpp"
 #include "redis/instance.hpp"
 
 namespace liblock {
@@ -17,8 +18,8 @@ constexpr size_t kMemberBytes = 256;  // an id, its interval, and room for the p
 bool read_member(const Reply &reply, size_t at, InstanceInfo &info, int64_t &silent_at_us) {
   const Bytes member = reply.at(at).text;
   const size_t bar = member.rfind('|');
-  if (bar == Bytes::npos || bar == 0 || !read_integer(member.substr(bar + 1), info.interval_ms) ||
-      !read_integer(reply.at(at + 1).text, silent_at_us) || !reply.has_integers(at + 2, 1))
+  if (bar == Bytes::npos || bar == 0 || !read_number(member.substr(bar + 1), info.interval_ms) ||
+      !read_number(reply.at(at + 1).text, silent_at_us) || !reply.has_integers(at + 2, 1))
     return false;
   const bool is_in_range = info.interval_ms > 0 && info.interval_ms <= Presence::kIntervalMostMs;
   info.id = member.substr(0, bar);

@@ -2,6 +2,7 @@
 // See queue_entry.hpp.
 #include "redis/queue_entry.hpp"
 
+#include "base/read_number.hpp"
 #include "base/status.hpp"
 
 namespace liblock {
@@ -13,8 +14,8 @@ bool parse_queue_entry(Bytes entry, int64_t now_us, WaiterInfo &waiter) {
   }
   if (!next_field(rest, owner)) owner = rest;
   int64_t since_us = 0, order_number = 0, priority_number = 0;
-  if (!read_integer(since, since_us) || !read_integer(order, order_number) ||
-      !read_integer(priority, priority_number))
+  if (!read_number(since, since_us) || !read_number(order, order_number) ||
+      !read_number(priority, priority_number))
     return false;
   const bool is_in_range = since_us > 0 && order_number >= LIBLOCK_ORDER_FIFO &&
                            order_number <= LIBLOCK_ORDER_ANY && priority_number >= INT32_MIN &&

@@ -313,8 +313,13 @@ void Waiting::on_timer(RemoteRequest &waiting, Nanos) {
 }
 
 Status Waiting::ending_of(Status usual) const {
-  const bool never_there = !instance_.link.is_connected() && !instance_.link.was_ever_connected();
-  return never_there ? Status::CONNECT : usual;
+  if (instance_.link.is_connected()) return usual;
+  if (instance_.last_trouble(Status::CONNECT).empty()) {
+    const std::string place = instance_.options.connection.address.redacted();
+    instance_.note_trouble(Status::CONNECT, place + ": it has not answered yet; see that a server answers there, or "
+                                                    "wait for longer (wait_ms)");
+  }
+  return Status::CONNECT;
 }
 
 // What an attempt under way brings is undone when it comes; where there is none, the place is given up.

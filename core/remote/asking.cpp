@@ -223,7 +223,7 @@ void Asking::change(Ask &ask) {
     finish(*one, status, why);
   };
   if (ask.what == Ask::What::Extend)
-    return instance_.extend(ask.lock, {ask.ttl, ask.flag, ask.number != 0}, done);
+    return instance_.extend(ask.lock, {ask.ttl, ask.flag, ask.number != 0, ask.number != 0}, done);
   const std::vector<LeaseRef> leases = RemoteInstance::leases_of(*lock);
   if (ask.what == Ask::What::Update) return instance_.update_leases(leases, ask.text, done);
   instance_.verify_leases(leases, done);

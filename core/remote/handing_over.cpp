@@ -3,8 +3,8 @@
 #include "remote/handing_over.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/read_number.hpp"
 #include "remote/remote_instance.hpp"
 
 namespace liblock {
@@ -13,11 +13,9 @@ namespace {
 
 constexpr size_t kKeysMax = 1'024;
 
-bool read_number(Bytes &rest, char end, uint64_t most, uint64_t &number) {
+bool take_number(Bytes &rest, char end, uint64_t most, uint64_t &number) {
   const size_t at = rest.find(end);
-  if (at == Bytes::npos) return false;
-  const auto [stop, error] = std::from_chars(rest.data(), rest.data() + at, number);
-  if (error != std::errc() || stop != rest.data() + at || number > most) return false;
+  if (at == Bytes::npos || !read_number(rest.substr(0, at), number) || number > most) return false;
   rest.remove_prefix(at + 1);
   return true;
 }
@@ -41,9 +39,9 @@ bool read_exported(Bytes text, const Keyspace &keyspace, Lease &lease) {
   lease.id = AttemptId(id);
   rest.remove_prefix(kAttemptIdSize + 1);
   uint64_t change = 0, metadata = 0, count = 0;
-  if (!read_number(rest, '|', uint64_t{1} << 53, lease.token) ||
-      !read_number(rest, '|', UINT32_MAX - 1'000, change) || !read_number(rest, '|', 1, metadata) ||
-      !read_number(rest, '|', kKeysMax, count) || count == 0)
+  if (!take_number(rest, '|', uint64_t{1} << 53, lease.token) ||
+      !take_number(rest, '|', UINT32_MAX - 1'000, change) || !take_number(rest, '|', 1, metadata) ||
+      !take_number(rest, '|', kKeysMax, count) || count == 0)
     return false;
   lease.change = static_cast<uint32_t>(change);
   lease.has_metadata = metadata == 1;
@@ -51,7 +49,7 @@ bool read_exported(Bytes text, const Keyspace &keyspace, Lease &lease) {
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t size = 0;
     Bytes key;
-    if (!read_number(rest, ':', 1'024, size) || size > rest.size()) return false;
+    if (!take_number(rest, ':', 1'024, size) || size > rest.size()) return false;
     if (!keyspace.key_of(rest.substr(0, size), key)) return false;
     lock_keys.add(rest.substr(0, size));
     rest.remove_prefix(size);
@@ -107,7 +105,7 @@ void adopt_lock(RemoteInstance &instance, Ask &ask, const LeaseRef &lease, AskDo
   if (handle == 0) return done(Status::LIMIT, "");
   instance.begin_lease(lease, now);
   held.loss_told = true;
-  instance.set_leases({lease}, {lease->ttl, false, false},
+  instance.set_leases({lease}, {lease->ttl, false, false, params.ttl_is_auto},
                       [&instance, &ask, handle, done](Status status, const std::string &why) {
                         HeldLock *adopted = instance.holds.find(handle);
                         if (status == Status::OK && adopted != nullptr) {

@@ -3,8 +3,9 @@
 #include "remote/keyspace.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
+
+#include "base/read_number.hpp"
 
 namespace liblock {
 
@@ -21,9 +22,9 @@ void take_since(Bytes &rest, ServerRecord &record) {
   const size_t comma = field.find(','), second = comma == Bytes::npos ? comma : field.find(',', comma + 1);
   const size_t ttl_size = second == Bytes::npos ? second : second - comma - 1;
   int64_t since_us = 0, ttl_ms = 0, standing = 0;
-  if (comma == Bytes::npos || !read_integer(field.substr(1, comma - 1), since_us) ||
-      !read_integer(field.substr(comma + 1, ttl_size), ttl_ms) || since_us <= 0 || ttl_ms < 0 ||
-      (second != Bytes::npos && !read_integer(field.substr(second + 1), standing)))
+  if (comma == Bytes::npos || !read_number(field.substr(1, comma - 1), since_us) ||
+      !read_number(field.substr(comma + 1, ttl_size), ttl_ms) || since_us <= 0 || ttl_ms < 0 ||
+      (second != Bytes::npos && !read_number(field.substr(second + 1), standing)))
     return;
   record.since_us = since_us;
   record.ttl_ms = ttl_ms == 0 ? -1 : ttl_ms;
@@ -38,11 +39,6 @@ bool next_field(Bytes &rest, Bytes &field) {
   field = rest.substr(0, bar);
   rest.remove_prefix(bar + 1);
   return true;
-}
-
-bool read_integer(Bytes text, int64_t &number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && !text.empty() && end == text.data() + text.size();
 }
 
 std::string unescape_field(Bytes text) {
@@ -94,10 +90,8 @@ bool parse_record(Bytes text, ServerRecord &record) {
   if (text.substr(0, kRecordHead.size()) != kRecordHead) return false;
   Bytes rest = text.substr(kRecordHead.size()), change, token, owner;
   if (!next_field(rest, record.id) || !next_field(rest, change) || !next_field(rest, token) ||
-      !next_field(rest, owner) || !next_field(rest, record.instance))
+      !next_field(rest, owner) || !next_field(rest, record.instance) || !read_number(token, record.token))
     return false;
-  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), record.token);
-  if (error != std::errc() || end != token.data() + token.size()) return false;
   record.owner = unescape_field(owner);
   take_since(rest, record);
   record.value = rest;

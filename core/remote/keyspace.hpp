@@ -86,7 +86,5 @@ std::string escape_field(Bytes text);
 std::string unescape_field(Bytes text);
 // Takes what stands before the next bar off `rest`; false: there is none.
 bool next_field(Bytes &rest, Bytes &field);
-// Digits, perhaps behind a minus, and nothing else.
-bool read_integer(Bytes text, int64_t &number);
 
 }  // namespace liblock

@@ -9,6 +9,7 @@ namespace liblock {
 LeaseTerms::LeaseTerms(const AcquireParams &params, Nanos first_lease)
     : ttl(std::min(params.ttl, params.max_hold)),
       renews(params.renew),
+      is_auto(params.ttl_is_auto),
       max_hold(params.max_hold),
       has_metadata(!params.metadata.empty()) {
   // Half of the first lease at most is spent on waiting for replicas.

@@ -44,6 +44,7 @@ struct LeaseTerms {
   Nanos first;     // of a grant that is answered: until the holder has shown that it lives
   Nanos in_queue;  // of a grant to a waiter, counted from when he was last heard of
   bool renews;
+  bool is_auto;  // as long as a process holds it, in whatever pieces
   Nanos max_hold;
   bool has_metadata;
 };
@@ -53,6 +54,7 @@ struct Extension {
   Nanos ttl = kNever;  // from now, or to be added to what remains; kNever: takes the expiry away
   bool add = false;
   bool renews = false;  // where it did not before
+  bool is_auto = false;  // as long as a process holds it, in whatever pieces: what is too long is cut, not refused
 };
 
 struct Lease : public Timer {

@@ -172,7 +172,7 @@ void RemoteWaiting::extend_reentered(RemoteRequest &request) {
     mine.extended.push_back({lease, ends_at == kNever ? kNever : ends_at - now, lease->ttl, lease->renews});
   }
   const AcquireParams &params = request.params_;
-  remote_.set_leases(RemoteInstance::leases_of(mine), {params.ttl, false, params.renew},
+  remote_.set_leases(RemoteInstance::leases_of(mine), {params.ttl, false, params.renew, params.ttl_is_auto},
                      [this, asked_by](Status status, const std::string &why) {
                        if (*asked_by == nullptr) return;
                        RemoteRequest &ended = **asked_by;

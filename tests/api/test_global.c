@@ -165,9 +165,12 @@ struct traffic {
   bool global;
 };
 
+// The rounds differ in length: valgrind runs one thread at a time, each for a fixed number of steps. Were all rounds
+// alike, the turn of this thread could end at the same place of a round for ever, with a lock of the library's in hand.
 static void *keep_locking(void *argument) {
   struct traffic *t = argument;
-  while (!atomic_load(&t->stop)) {
+  for (unsigned round = 0; !atomic_load(&t->stop); round++) {
+    for (volatile unsigned i = round % 61; i > 0;) i--;
     liblock_lock lock = 0;
     const liblock_status status = t->global ? liblock_acquire_global(t->context, NULL, &lock, NULL)
                                             : liblock_acquire(t->context, KEY("busy"), NULL, &lock, NULL);

@@ -6,6 +6,8 @@
  */
 #include "api.h"
 
+#include <stdio.h>
+
 struct scene {
   liblock_context *context;
   liblock_owner *owner;
@@ -182,6 +184,19 @@ static void text_comes_out_as_with_snprintf(void **state) {
   assert_memory_equal(cut, whole, sizeof cut - 1);
 }
 
+static void a_message_that_is_too_long_ends_behind_a_word_and_shows_it(void **state) {
+  (void)state;
+  char host[191] = {0}, url[512];
+  memset(host, 'h', sizeof host - 1);
+  snprintf(url, sizeof url, "quorum:redis://%s,redis://%s", host, host);
+  liblock_result result = empty_result();
+  liblock_context *context = NULL;
+  assert_status(LIBLOCK_INVALID_ARGUMENT, liblock_open(url, NULL, &context, &result));
+  const size_t size = strlen(result.message);
+  assert_true(size < sizeof result.message && strstr(result.message, "are the same: redis://hhh") != NULL);
+  assert_string_equal(result.message + size - strlen("; each …"), "; each …");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(a_failing_call_says_in_its_result_what_failed),
@@ -189,6 +204,7 @@ int main(void) {
       fresh(a_wrong_argument_is_named),
       fresh(a_result_of_a_newer_header_is_filled_as_far_as_it_is_known),
       fresh(text_comes_out_as_with_snprintf),
+      fresh(a_message_that_is_too_long_ends_behind_a_word_and_shows_it),
   };
   return cmocka_run_group_tests_name("result", tests, NULL, NULL);
 }

@@ -120,7 +120,10 @@ class Life {
     static const char *const kOrders[] = {"0", "1", "2"};
     const bool had = has(who);
     const bool was_free = holder().empty();
-    const std::string mode = kModes[more % 6];
+    // A request asks in one way for as long as it lives: who has a place in the queue does not go past it.
+    const bool has_place = !ask({"ZSCORE", "queue", ids_[who]}).text.empty();
+    const std::string wanted = kModes[more % 6];
+    const std::string mode = has_place && (wanted == "any" || wanted == "barge") ? "queue" : wanted;
     const std::string rest = mode + " 3000 " + (more % 3 == 0 ? "1" : "0") + " 3000 " + kOrders[more % 3] + " " +
                              std::to_string(more) + " 0 0 0 " + std::to_string(++attempts_) + " " +
                              (more % 5 == 0 ? "1" : "0") + " " + (waits_[who] ? "1" : "0") + " 1 " +

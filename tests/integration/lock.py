@@ -45,6 +45,28 @@ def a_lock_is_a_string_with_an_expiry_that_says_who_holds_it():
 
 
 @test
+def a_wait_that_is_over_before_the_server_has_answered_names_the_server():
+    with Server() as server, server.paused(), opened(Agent(), server.url) as agent:
+        answer = status(agent("acquire", "c", "k", wait_ms=50), "CONNECT")
+        assert answer.message.startswith(f"{server.url}: it has not answered yet; see "), answer
+        status(agent("acquire", "c", "k", wait_ms=-1), "CONNECT")
+        answer = status(agent("acquire", "c", "k", wait_ms=50), "CONNECT")
+        assert server.url in answer.message and "not answered yet" not in answer.message, answer
+
+
+@test
+def a_wait_that_is_over_while_the_server_is_gone_says_so():
+    with Server() as server, opened(Agent(), server.url) as holder, opened(Agent(), server.url) as waiter:
+        status(holder("acquire", "c", "k"), "OK")
+        waits = waiter.ask("acquire", "c", "k", wait_ms=3000)
+        assert eventually(lambda: server.call("ZCARD", "ll1:q:{liblock:k}") == 1)
+        server.kill()
+        answer = waits.result()
+        # In doubt where its sign of life was under way.
+        assert answer.status in ("CONNECT", "IN_DOUBT") and answer.message.startswith(f"{server.url}: "), answer
+
+
+@test
 def uncontended_acquire_and_release_are_two_script_calls_and_nothing_else():
     with opened(Agent(), **COUNTED) as agent:
         settled(agent)

@@ -429,22 +429,24 @@ static void check_adopted(void) {
 
 static void on_closed(const liblock_completion *completion, void *user_data) {
   (void)completion;
-  heard one = {.kind = -1};
+  const heard one = {.kind = *(const int32_t *)user_data};
   keep(&one);
-  (void)user_data;
 }
 
 static void check_close(void) {
+  static int32_t first = -1, second = -2;
   forget();
   heard one;
   take(mine, "left", NULL);
-  check(liblock_close_async(mine, on_closed, NULL) == LIBLOCK_OK && comes(-1, &one), "the context is closed");
+  check(liblock_close_async(mine, on_closed, &first) == LIBLOCK_OK &&
+            liblock_close_async(mine, on_closed, &second) == LIBLOCK_OK && comes(first, &one) && comes(second, &one),
+        "the context is closed, twice at once");
   usleep(50000);
   pthread_mutex_lock(&mutex);
-  const bool is_last = count > 0 && all[count - 1].kind == -1;
+  const bool are_last = count > 1 && all[count - 2].kind == first && all[count - 1].kind == second;
   pthread_mutex_unlock(&mutex);
-  check(is_last && count_of(LIBLOCK_EVENT_HOLD_AND_RELEASE) == 1,
-        "what it gave back is told before its last callback, and nothing after it");
+  check(are_last && count_of(LIBLOCK_EVENT_HOLD_AND_RELEASE) == 1,
+        "what it gave back is told before its last callbacks, and nothing after them");
 }
 
 int main(int argument_count, char **words) {

@@ -335,10 +335,124 @@ static void a_storm_of_opens_has_on_open_run_once_for_each_table(void **state) {
   assert_true(atomic_load(&tables) >= rounds);
 }
 
+enum { OWNERS = 2000 };
+
+static liblock_owner *freed[OWNERS];
+
+static void *free_owners(void *context) {
+  (void)context;
+  for (size_t i = 0; i < OWNERS; i++) liblock_owner_free(freed[i]);
+  return NULL;
+}
+
+/* The search for a deadlock of who waits for the global lock looks at every owner of the table. */
+static void owners_that_are_freed_while_their_context_closes_leave_the_table_whole(void **state) {
+  (void)state;
+  liblock_context *stays = NULL;
+  assert_int_equal(liblock_open("local:owners that go", NULL, &stays, NULL), LIBLOCK_OK);
+  liblock_acquire_options patient;
+  liblock_acquire_options_init(&patient, sizeof patient);
+  liblock_owner *waiting = NULL;
+  assert_int_equal(liblock_owner_open(stays, "waiting", 7, &waiting, NULL), LIBLOCK_OK);
+  patient.owner = waiting;
+  patient.wait_ms = 20;
+  liblock_lock in_the_way = 0, none = 0;
+  assert_int_equal(liblock_acquire(stays, "in the way", 10, NULL, &in_the_way, NULL), LIBLOCK_OK);
+  for (unsigned round = scaled(3, 20, 100); round > 0; round--) {
+    liblock_context *closes = NULL;
+    assert_int_equal(liblock_open("local:owners that go", NULL, &closes, NULL), LIBLOCK_OK);
+    for (size_t i = 0; i < OWNERS; i++)
+      assert_int_equal(liblock_owner_open(closes, "o", 1, &freed[i], NULL), LIBLOCK_OK);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, free_owners, closes), 0);
+    assert_int_equal(liblock_close(closes), LIBLOCK_OK);
+    pthread_join(thread, NULL);
+    liblock_context_free(closes);
+    assert_int_equal(liblock_acquire_global(stays, &patient, &none, NULL), LIBLOCK_TIMEOUT);
+  }
+  assert_int_equal(liblock_release(stays, in_the_way, NULL), LIBLOCK_OK);
+  liblock_owner_free(waiting);
+  liblock_context_free(stays);
+}
+
+/* -------------------------------------------------------------------- what a close is called back behind ---
+ */
+
+enum { ENDING = 6 };
+
+static liblock_context *holding, *ending;
+static liblock_lock in_hand[ENDING];
+static atomic_uint told, told_before_close;
+static atomic_bool is_closing, is_called_back;
+
+static void on_told(const liblock_completion *end, void *user_data) {
+  (void)user_data;
+  check(end->status == LIBLOCK_OK || end->status == LIBLOCK_CLOSED, "request", end->status);
+  atomic_fetch_add(&told, 1);
+}
+
+static void on_called_back(const liblock_completion *end, void *user_data) {
+  on_closed(end, user_data);
+  atomic_store(&told_before_close, atomic_load(&told));
+  atomic_store(&is_called_back, true);
+}
+
+static void *hand_on(void *argument) {
+  for (unsigned round = 0; round < rounds; round++) {
+    pthread_barrier_wait(&together);
+    while (!atomic_load(&is_closing)) continue;
+    for (volatile unsigned i = round % 50 * 20; i > 0;) i--;
+    let_go(holding, in_hand[(uintptr_t)argument - 1]);
+    pthread_barrier_wait(&together);
+  }
+  return NULL;
+}
+
+/* What is handed on, by another context of the table, ends on the thread that hands it on: in the moment of the close.
+ */
+static void open_with_requests(void) {
+  assert_int_equal(liblock_open("local:ending", NULL, &ending, NULL), LIBLOCK_OK);
+  atomic_store(&told, 0);
+  atomic_store(&is_closing, false);
+  atomic_store(&is_called_back, false);
+  for (uint32_t key = 0; key < ENDING; key++) {
+    liblock_request request;
+    assert_int_equal(liblock_acquire(holding, &key, sizeof key, NULL, &in_hand[key], NULL), LIBLOCK_OK);
+    assert_int_equal(liblock_acquire_async(ending, &key, sizeof key, NULL, on_told, NULL, &request), LIBLOCK_OK);
+  }
+}
+
+static void a_close_is_called_back_behind_the_ends_of_all_requests(void **state) {
+  (void)state;
+  rounds = scaled(1000, 5000, 100000);
+  crew handing;
+  assert_int_equal(liblock_open("local:ending", NULL, &holding, NULL), LIBLOCK_OK);
+  assert_int_equal(pthread_barrier_init(&together, NULL, ENDING + 1), 0);
+  crew_start(&handing, ENDING, hand_on);
+  unsigned early = 0;
+  for (unsigned round = 0; round < rounds; round++) {
+    open_with_requests();
+    pthread_barrier_wait(&together);
+    atomic_store(&is_closing, true);
+    check(liblock_close_async(ending, on_called_back, NULL) == LIBLOCK_OK, "close_async", 0);
+    while (!atomic_load(&is_called_back)) sched_yield();
+    early += atomic_load(&told_before_close) != ENDING;
+    pthread_barrier_wait(&together);
+    liblock_context_free(ending);
+  }
+  crew_join(&handing);
+  pthread_barrier_destroy(&together);
+  liblock_context_free(holding);
+  assert_int_equal(atomic_load(&unexpected), 0);
+  assert_int_equal(early, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(everybody_gets_out_of_a_context_that_closes),
+      cmocka_unit_test(a_close_is_called_back_behind_the_ends_of_all_requests),
       cmocka_unit_test(a_storm_of_opens_has_on_open_run_once_for_each_table),
+      cmocka_unit_test(owners_that_are_freed_while_their_context_closes_leave_the_table_whole),
   };
   return cmocka_run_group_tests_name("closing", tests, NULL, NULL);
 }

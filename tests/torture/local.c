@@ -3,7 +3,9 @@
  * Scenarios on a local context. The first one is what a program does that uses the library for the first time, the
  * next two the same where a thread is needed.
  */
+#include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "fail.h"
 #include "torture.h"
@@ -259,7 +261,23 @@ static void hold_as_owner(struct torture *t) {
 static void close_owner(struct torture *t) {
   const liblock_status status = liblock_owner_close(t->owner);
   torture_ended(status);
-  if (status == LIBLOCK_OK) t->locks[0] = 0;
+  fail_disarm();
+  if (status == LIBLOCK_NO_MEMORY)
+    torture_must(liblock_owner_close(t->owner) == LIBLOCK_OK, "the next close goes on", status);
+  int32_t locked = 1;
+  torture_must(liblock_is_locked(t->context, "a", 1, &locked) == LIBLOCK_OK && locked == 0,
+               "a closed owner holds nothing", status);
+  t->locks[0] = 0;
+}
+
+static void free_owner(struct torture *t) {
+  liblock_owner_free(t->owner);
+  t->owner = NULL;
+  fail_disarm();
+  int32_t locked = 1;
+  torture_must(liblock_is_locked(t->context, "a", 1, &locked) == LIBLOCK_OK && locked == 0,
+               "an owner that was freed holds nothing", LIBLOCK_OK);
+  t->locks[0] = 0;
 }
 
 static void release_keys(struct torture *t) {
@@ -347,20 +365,57 @@ static void hold_many_and_wait(struct torture *t) {
   for (int n = 0; n < 10; ++n) torture_ask(t, "a", NULL);
 }
 
-static void close_context(struct torture *t) {
-  torture_read(t, 0);
-  const liblock_status status = liblock_close(t->context);
-  if (status == LIBLOCK_NO_MEMORY) {
-    fail_disarm();
-    torture_must(liblock_try_acquire(t->context, "b", 1, NULL, &t->locks[0], NULL) == LIBLOCK_CLOSED,
-                 "what is to be closed is closed", status);
+static void end_context_behind(struct torture *t, liblock_status status) {
+  fail_disarm();
+  if (status == LIBLOCK_NO_MEMORY)
     torture_must(liblock_close(t->context) == LIBLOCK_OK, "the next close goes on", status);
-  }
+  torture_must(liblock_try_acquire(t->context, "b", 1, NULL, &t->locks[0], NULL) == LIBLOCK_CLOSED,
+               "what is closed grants nothing", status);
   t->granted = 0;
   liblock_owner_free(t->owner);
   liblock_completions_free(t->ends);
   liblock_context_free(t->context);
   *t = (struct torture){0};
+}
+
+static void close_context(struct torture *t) {
+  torture_read(t, 0);
+  const liblock_status status = liblock_close(t->context);
+  fail_disarm();
+  torture_must(liblock_try_acquire(t->context, "b", 1, NULL, &t->locks[0], NULL) == LIBLOCK_CLOSED,
+               "what is to be closed is closed, whatever is left of it", status);
+  end_context_behind(t, status);
+}
+
+static atomic_int closes; /* of the callback thread */
+
+static void count_close(const liblock_completion *end, void *user_data) {
+  (void)end;
+  (void)user_data;
+  atomic_fetch_add(&closes, 1);
+}
+
+/* Nothing of this process has had a callback before. */
+static void close_first_of_all(struct torture *t) {
+  torture_open(t);
+  if (t->context == NULL) return;
+  const int before = atomic_load(&closes);
+  const liblock_status status = liblock_close_async(t->context, count_close, NULL);
+  torture_ended(status);
+  fail_disarm();
+  if (status != LIBLOCK_OK) {
+    const liblock_status again = liblock_close_async(t->context, count_close, NULL);
+    torture_must(again == LIBLOCK_OK, "the next close goes on", again);
+  }
+  const struct timespec moment = {0, 1000000};
+  for (int ms = 0; ms < WAIT_FOR_END_MS && atomic_load(&closes) == before; ++ms) nanosleep(&moment, NULL);
+  torture_must(atomic_load(&closes) == before + 1, "who got OK is called once", status);
+  end_context_behind(t, LIBLOCK_OK);
+}
+
+static void close_context_and_be_called(struct torture *t) {
+  torture_read(t, 0);
+  end_context_behind(t, liblock_close_async(t->context, count_callback, &callbacks));
 }
 
 const struct torture_scenario torture_local[] = {
@@ -395,6 +450,7 @@ const struct torture_scenario torture_local[] = {
     {"clear", hold, clear, false},
     {"open an owner", torture_open, open_owner, false},
     {"close an owner who holds", hold_as_owner, close_owner, false},
+    {"free an owner who holds", hold_as_owner, free_owner, false},
     {"release keys of an owner", hold_as_owner, release_keys, false},
     {"listen and take", hold, listen_and_take, false},
     {"log and take", hold, log_and_take, false},
@@ -402,6 +458,8 @@ const struct torture_scenario torture_local[] = {
     {"watch", hold, watch, false},
     {"open a completion queue", torture_open, queue_of_ends, false},
     {"close with nine who wait", hold_many_and_wait, close_context, false},
+    {"open, close first of all, and be called", NULL, close_first_of_all, false},
+    {"close with nine who wait, and be called", hold_many_and_wait, close_context_and_be_called, false},
     {"open on a loop of the caller", torture_make_loop, torture_open_on_loop, true},
     {NULL, NULL, NULL, false},
 };

@@ -35,13 +35,11 @@ threads() { # 'SUITE…' of the unit tests, ARGUMENT of run_tests.py…
 }
 
 # Lives of the suite sim, and the worlds of the suite faults with clients in C: whoever loads the library into another
-# language would have to load the sanitizer before. Leaks are looked for everywhere else: at the end of one client in
-# fifty the runtime that does it waits for ever for a thread that it stops.
+# language would have to load the sanitizer before.
 bent() { # NAME of the build, LIVES
   build_more "$1" tests/sim/sim-quorum tests/integration/integration-agent tests/integration/integration-client \
     tests/support/intervals/check-intervals tests/nemesis/stepped-clock.so || return 1
   check "$2_lives_in_build_$1" "$build_root/$1/tests/sim/sim-quorum" --seeds "1-$2"
-  ASAN_OPTIONS+=:detect_leaks=0
   run_program "$root/tests/nemesis/nemesis.py" --build "$build_root/$1" --c-alone --jobs 3 --seeds 1
 }
 

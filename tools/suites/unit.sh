@@ -20,7 +20,7 @@ nightly_needs="clang"
 # The second compiler reads the same code with other warnings and lays it out differently. In the gate that is what the
 # suite sanitizers builds. A night's random runs take ten minutes each.
 nightly() {
-  local -a longer=(-- --timeout-multiplier 3)
+  local -a longer=(-- --timeout-multiplier 6)
   ordinary "${longer[@]}" && scripts_ran_whole
   clang_build && run_suites clang unit "${longer[@]}"
 }

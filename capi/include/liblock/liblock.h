@@ -8,7 +8,10 @@
  *  1. Every function that can fail returns a liblock_status; LIBLOCK_OK is 0. A call that fails changes nothing,
  *     unless its text says otherwise. Statuses in brackets after "Returns" are those a correct program meets;
  *     any call may also return INVALID_ARGUMENT (a bad pointer, size or value), CLOSED (the context was closed),
- *     FORKED (the context was opened before fork()), NO_MEMORY and INTERNAL.
+ *     FORKED (the context was opened before fork()), NO_MEMORY and INTERNAL. A call that asks a server, or the nodes
+ *     of a quorum, may return as well what that answers or does not: CONNECT, AUTH, SERVER, READ_ONLY, PROTOCOL,
+ *     WRONG_TYPE, UNSUPPORTED and IN_DOUBT; over a quorum NO_QUORUM and QUARANTINED, too. docs/errors.md has the
+ *     cause and the cure of each.
  *  2. Keys, values and names are bytes: a pointer and a size, never NUL-terminated text, never shown to be UTF-8.
  *  3. `_ms` is milliseconds, `_max` a bound. Options that are LIBLOCK_DEFAULT take the context's default; after
  *     that zero means zero.
@@ -76,7 +79,7 @@ enum {
   X(DEQUEUED, 7, LIBLOCK_RETRYABLE, "an administrator removed the request from the wait queue")                \
   X(TOO_LATE, 8, LIBLOCK_RETRYABLE, "granted with less than min_remaining_ms left; undone")                    \
   X(NOT_HELD, 20, 0, "not held: free, or released before; each handle is released once")                       \
-  X(LOST, 21, LIBLOCK_LOST_LOCK, "the lease ended, or the lock was taken away, before this call")              \
+  X(LOST, 21, LIBLOCK_LOST_LOCK, "the lease ended, or the lock was taken away; stop what you do under it")     \
   X(NOT_OWNER, 22, 0, "held by another owner, or with another value")                                          \
   X(IN_DOUBT, 30, LIBLOCK_RETRYABLE | LIBLOCK_MAYBE_HELD, "no answer yet; the library goes on")                \
   X(PARTIAL, 31, LIBLOCK_MAYBE_HELD, "released on fewer nodes than the quorum; the library goes on")           \
@@ -159,8 +162,9 @@ typedef struct liblock_result {
   uint32_t flags;         /* LIBLOCK_RESULT_… */
   uint32_t votes;         /* nodes that granted, released or did what was asked (local, one server: 1 on success) */
   uint32_t nodes;         /* nodes asked; over a quorum both also tell of a failure */
-  char message[256];      /* cause and cure of a failure, NUL-terminated; empty on success, but for liblock_open of a
-                           * quorum and liblock_quorum_status: what is wrong with its nodes */
+  char message[256];      /* cause and cure of a failure, NUL-terminated, "…" at its end where there is more; empty on
+                           * success, but for liblock_open of a quorum and liblock_quorum_status: what is wrong with
+                           * its nodes */
   uint32_t replicas;      /* replicas that had the grant within replicas_timeout_ms */
   uint32_t reserved;
   liblock_info *info;     /* NULL, or with busy_info the key that was busy; the caller ends it by liblock_info_free */
@@ -438,8 +442,9 @@ LIBLOCK_API liblock_status liblock_open(const char *url, const liblock_context_o
  * CLOSED, call it again to end the rest]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_close(liblock_context *context);
 
-/* The same without waiting; the callback (may be NULL) is the last one of this context. The context may be freed in
- * it. Returns [OK, NO_MEMORY: as liblock_close, and no callback comes]. Since 0.1. */
+/* The same without waiting; the callback (may be NULL) comes behind those of all that this ends, and the context may be
+ * freed in it: of several calls in the one that comes last. Returns [OK, NO_MEMORY or INTERNAL (no thread): no callback
+ * comes; call it again, CLOSED: not the first call, on a caller's loop]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_close_async(liblock_context *context, liblock_callback callback, void *user_data);
 
 /* Frees a context; closes it first where that was forgotten. The last call on it. Where closing finds no memory for a
@@ -462,7 +467,8 @@ LIBLOCK_API liblock_status liblock_instance_id(liblock_context *context, char *b
  * of its own. Returns [OK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_owner_open(liblock_context *context, const void *name, size_t name_size,
                                               liblock_owner **owner, liblock_result *result);
-/* Releases all its locks, ends its waits as CLOSED and lets the next waiters run. A second call returns OK. */
+/* Releases all its locks, ends its waits as CLOSED and lets the next waiters run. A second call returns OK. Returns
+ * [OK, NO_MEMORY: call it again to end the rest]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_owner_close(liblock_owner *owner);
 /* Closes where that was forgotten, then frees. Must come before liblock_context_free of its context. Since 0.1. */
 LIBLOCK_API void liblock_owner_free(liblock_owner *owner);
@@ -523,7 +529,8 @@ typedef struct liblock_acquire_options {
   size_t struct_size;
   liblock_owner *owner;      /* NULL: the lock belongs to its handle alone; LIBLOCK_OWNER_THREAD; or an open owner */
   int64_t ttl_ms;            /* 1 (servers: 20) and more, TTL_AUTO (default), TTL_NONE. TTL_AUTO: local no expiry,
-                              * servers 30,000 kept alive by renewal, the first lease at most 3,000 */
+                              * servers 30,000 kept alive by renewal. What is renewed there begins with a lease of
+                              * 3,000 at most, and has all of ttl_ms from its first renewal on, a second later */
   int64_t wait_ms;           /* how long to wait; -1 = for ever (default); 0 = try once */
   int64_t retries;           /* retry intervals to wait through; -1 = no limit (default); 0 = try once */
   int64_t retry_interval_ms; /* local 10, servers 1,000; while queued an elapsed interval counts as a retry */
@@ -553,7 +560,8 @@ typedef struct liblock_acquire_options {
   size_t metadata_count;
   liblock_callback on_lost;         /* once, when the lock is lost; a notice: liblock_is_held is the authority */
   void *on_lost_user_data;          /* not called for a lock that was released */
-  liblock_completions *completions; /* asynchronous calls: where the end is read, instead of a callback; losses too */
+  liblock_completions *completions; /* asynchronous calls: where the end is read, instead of a callback. Losses come
+                                     * there as well, also those of blocking calls, and beside on_lost */
   int64_t replicas_timeout_ms;      /* how long, half of the lease at most; 1 to 60,000; default 1,000 */
   int32_t replicas;                 /* servers only: a grant waits (WAIT), beyond wait_ms too, for so many; 0 to 64 */
   int32_t instrument;               /* LIBLOCK_INSTRUMENT_…, or-ed: what is told whatever the sampling says */
@@ -934,9 +942,9 @@ typedef struct liblock_quorum_state {
   char cluster_id[40];  /* hexadecimal, NUL-terminated; empty = no node has said */
   char config_hash[40]; /* the same, of nodes and votes: equal where they are */
   uint32_t votes;       /* nodes that must grant */
-  uint32_t nodes;       /* that could, whatever their state */
+  uint32_t nodes;       /* that could, whatever their state; not what the url names in vain */
   uint32_t up;          /* of these: answer */
-  uint32_t voting;      /* of these: vote */
+  uint32_t voting;      /* of these: vote; 0 while none counts, since too few of the url's servers are of this quorum */
   uint32_t quarantined; /* of these: do not for now: QUARANTINED, NEEDS_FLOOR, STEPPED */
   uint32_t observers;
   int32_t configuring; /* 1 = a change of nodes is under way, and locks need votes of both sets */
@@ -959,8 +967,8 @@ LIBLOCK_API liblock_status liblock_quorum_status(liblock_context *context, liblo
 enum { LIBLOCK_DROP_QUEUE = 1 };
 /* Takes a key away from whoever holds it: his handles become LOST, the next waiter runs. With DROP_QUEUE the waiters
  * end as DEQUEUED as well. The result's flags say whether there was a lock and a queue (on a server: a moment before),
- * queue_length how many waited, waited_ms what the call took. Returns [OK, NOT_HELD; over a quorum also PARTIAL,
- * IN_DOUBT, NO_QUORUM]. Since 0.1. */
+ * queue_length how many waited, waited_ms what the call took. Returns [OK, NOT_HELD; over a quorum also PARTIAL: its
+ * holder may have it still, call again when more nodes answer, IN_DOUBT, NO_QUORUM]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_force_release(liblock_context *context, const void *key, size_t key_size,
                                                  int32_t flags, liblock_result *result);
 

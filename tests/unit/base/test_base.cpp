@@ -73,7 +73,8 @@ UNIT_TEST(byte_order_is_that_of_memcmp_and_shorter_first) {
 UNIT_TEST(an_empty_text_is_none_and_a_long_one_is_cut) {
   EXPECT(lasting_text("") == nullptr);
   const std::string most(kLastingTextBytesMax, 'm');
-  EXPECT(lasting_text(most + "x") == lasting_text(most));
+  EXPECT(lasting_text(most + "x") == std::string(kLastingTextBytesMax - 4, 'm') + " …");
+  EXPECT(lasting_text("some words and " + most) == std::string("some words and …"));
   EXPECT(lasting_text(most) == most);
 }
 

@@ -51,6 +51,20 @@ struct Stage {
   }
 };
 
+class Listening final : public RequestTable::Idle {
+ public:
+  explicit Listening(std::weak_ptr<int> keeper) : keeper_(std::move(keeper)) {}
+  void nothing_is_pending() override {
+    ++times;
+    was_kept = !keeper_.expired();
+  }
+  int times = 0;
+  bool was_kept = false;
+
+ private:
+  const std::weak_ptr<int> keeper_;
+};
+
 class Noted final : public Notice {
  public:
   Noted(std::vector<int> &log, int name) : log_(log), name_(name) {}
@@ -125,6 +139,38 @@ UNIT_TEST(a_call_that_others_refer_to_goes_with_the_last_of_them) {
   EXPECT(Call::gone_count == 2 && stage.keeper.use_count() == 1);
 }
 
+UNIT_TEST(that_nothing_is_pending_is_told_once_by_the_last_while_the_keeper_is_there) {
+  Stage stage(100);
+  Listening told(stage.keeper);
+  Call *first = stage.add();
+  Call *last = stage.add();
+  last->pin();
+  stage.table.tell_when_idle(told);
+  stage.keeper.reset();
+  EXPECT(stage.remove(first) && told.times == 0);
+  EXPECT(!stage.remove(last) && told.times == 1 && told.was_kept);
+  last->unpin();
+  last->unpin();
+  Call *forgotten = stage.add();
+  stage.table.tell_when_idle(told);
+  EXPECT(told.times == 1);
+  stage.table.forget(forgotten->id);
+  EXPECT(told.times == 2);
+  forgotten->unpin();
+  stage.table.tell_when_idle(told);
+  EXPECT(told.times == 3);
+  EXPECT(stage.remove(stage.add()) && told.times == 3);
+}
+
+UNIT_TEST(that_nothing_is_pending_is_told_before_the_keeper_goes) {
+  Stage stage(100);
+  Listening told(stage.keeper);
+  Call *call = stage.add();
+  stage.table.tell_when_idle(told);
+  stage.keeper.reset();
+  EXPECT(stage.remove(call) && told.times == 1 && told.was_kept);
+}
+
 UNIT_TEST(equal_options_share_their_parameters_and_those_with_pointers_do_not) {
   SharedParams shared;
   liblock_acquire_options options = default_acquire_options();
@@ -171,5 +217,7 @@ UNIT_MAIN("requests and notices",
           cmocka_unit_test(the_bound_is_exact_and_does_not_count_the_one_that_is_being_delivered),
           cmocka_unit_test(memory_is_used_again_and_the_keeper_goes_with_the_last),
           cmocka_unit_test(a_call_that_others_refer_to_goes_with_the_last_of_them),
+          cmocka_unit_test(that_nothing_is_pending_is_told_once_by_the_last_while_the_keeper_is_there),
+          cmocka_unit_test(that_nothing_is_pending_is_told_before_the_keeper_goes),
           cmocka_unit_test(equal_options_share_their_parameters_and_those_with_pointers_do_not),
           cmocka_unit_test(what_a_callback_brings_about_takes_turns_with_what_others_push))

@@ -63,6 +63,55 @@ struct Scene : Stage {
 
 }  // namespace
 
+UNIT_TEST(a_lease_that_is_too_long_for_the_quorum_is_refused_unless_it_is_to_live_as_long_as_its_process) {
+  liblock::QuorumOptions options;
+  options.max_ttl = 4'000 * kMillisecond;
+  Stage s(3, 1, true, options);
+  AcquireParams usual = without_waiting();
+  usual.ttl_is_auto = false;
+  Wanted &refused = s.a->acquire({"k"}, usual);
+  s.world.run_ms(1'000);
+  EXPECT(refused.is(Status::INVALID_ARGUMENT));
+  usual.ttl_is_auto = true;
+  usual.max_hold = 20'000 * kMillisecond;
+  s.a->take("k", usual);
+  s.world.run_ms(15'000);
+  EXPECT(s.held_on("k") == 3);
+  s.world.run_ms(10'000);
+  EXPECT(s.held_on("k") == 0);
+}
+
+UNIT_TEST(a_lease_that_is_to_live_as_long_as_its_process_is_cut_to_what_the_quorum_has_wherever_it_is_asked_for) {
+  liblock::QuorumOptions options;
+  options.max_ttl = 4'000 * kMillisecond;
+  Stage s(3, 1, true, options);
+  Wanted &held = s.a->take("k", without_waiting(3'000));
+  const auto extended = [&](bool is_auto) {
+    Question &asked = s.a->question(What::Extend, [&](Ask &ask) {
+      ask.lock = held.grant().handle;
+      ask.ttl = 20'000 * kMillisecond;
+      ask.number = is_auto;
+    });
+    s.world.run_ms(500);
+    return asked.is(Status::OK);
+  };
+  EXPECT(!extended(false) && extended(true));
+  s.world.run_ms(20'000);
+  EXPECT(s.held_on("k") == 3);
+  Question &exported = s.a->question(What::Export, [&](Ask &ask) {
+    ask.lock = held.grant().handle;
+    ask.number = 1'024;
+  });
+  s.world.run_ms(5);
+  const AcquireParams params = waiting_ms(1'000);
+  Question &adopted = s.b->question(What::Adopt, [&](Ask &ask) {
+    ask.text = exported.text;
+    ask.params = &params;
+  });
+  s.world.run_ms(20'000);
+  EXPECT(adopted.is(Status::OK) && s.b->holds(adopted.lock) && s.held_on("k") == 3);
+}
+
 UNIT_TEST(a_key_that_nobody_holds_is_not_taken_away) {
   Scene s;
   Question &none = s.force("k");
@@ -392,7 +441,11 @@ UNIT_TEST(a_lock_that_is_not_exported_says_why) {
   EXPECT(shared.is(Status::UNSUPPORTED) && shared.message.find("other handles") != std::string::npos);
 }
 
-UNIT_MAIN("administration over a quorum", cmocka_unit_test(a_key_that_nobody_holds_is_not_taken_away),
+UNIT_MAIN("administration over a quorum", cmocka_unit_test(
+              a_lease_that_is_to_live_as_long_as_its_process_is_cut_to_what_the_quorum_has_wherever_it_is_asked_for),
+          cmocka_unit_test(
+              a_lease_that_is_too_long_for_the_quorum_is_refused_unless_it_is_to_live_as_long_as_its_process),
+          cmocka_unit_test(a_key_that_nobody_holds_is_not_taken_away),
           cmocka_unit_test(a_key_is_taken_from_a_holder_who_renews_and_who_does_not_get_it_back),
           cmocka_unit_test(a_holder_who_gives_back_what_was_taken_away_a_moment_ago_is_told),
           cmocka_unit_test(a_holder_who_does_not_hear_of_it_finds_out_by_his_next_renewal),

@@ -1,39 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Which servers are nodes of a quorum, and which are not: after all data were lost, after nodes were exchanged, and
 // where those that are named are the wrong ones.
-#include "changes.hpp"
+#include "openings.hpp"
 
 using namespace unit;
-
-namespace {
-
-struct Opened {
-  int times = 0;
-  Status status = Status::OK;
-  std::string why;
-  bool says(const std::string &text) const { return why.find(text) != std::string::npos; }
-};
-
-std::shared_ptr<Opened> open(Process &process, World &world, int64_t ms = 2'000) {
-  auto opened = std::make_shared<Opened>();
-  run_once(process.host(), [&process, opened] {
-    process.instance().when_opened([opened](Status status, const std::string &why) {
-      ++opened->times;
-      opened->status = status;
-      opened->why = why;
-    });
-  });
-  world.run_ms(ms);
-  return opened;
-}
-
-std::string shown(Process &by) {
-  std::string message;
-  by.instance().board.view(by.instance().clock.now(), message);
-  return message;
-}
-
-}  // namespace
 
 UNIT_TEST(servers_that_have_all_lost_a_quorum_begin_no_new_one_unless_by_force) {
   Stage s(3);
@@ -145,6 +115,62 @@ UNIT_TEST(a_context_that_still_names_a_node_that_was_removed_opens_and_shows_it_
   late.take("k", brief_lease());
 }
 
+UNIT_TEST(a_node_that_was_exchanged_and_is_back_without_its_data_hinders_nobody_who_still_names_it) {
+  Stage s(3, 1, true, brief());
+  Node &fresh = s.world.add_node("fresh");
+  EXPECT((set_nodes(*s.a, {s.nodes[0], s.nodes[1], &fresh}), s.world.run_ms(30'000), true));
+  s.nodes[2]->flush_data();
+  Process late(s.world, "late", over(s.nodes, brief()));
+  const auto opened = open(late, s.world);
+  EXPECT(opened->times == 1 && opened->status == Status::OK);
+  EXPECT(opened->says("it is no node of the quorum's configuration") && opened->says(url(*s.nodes[2])));
+  EXPECT(s.nodes[2]->ask({"EXISTS", "ll1:node"}).is(0));
+  late.take("k", brief_lease());
+}
+
+UNIT_TEST(empty_servers_that_are_named_beside_a_node_of_another_quorum_are_a_mistake) {
+  Stage s(3, 1, true, brief());
+  Node &one = s.world.add_node("one"), &other = s.world.add_node("other");
+  Process late(s.world, "late", over({s.nodes[0], &one, &other}, brief()));
+  const auto opened = open(late, s.world);
+  EXPECT(opened->times == 1 && opened->status == Status::INVALID_ARGUMENT);
+  EXPECT(opened->says("it is no node of the quorum's configuration") && opened->says(url(other)));
+}
+
+UNIT_TEST(whoever_begins_a_quorum_with_servers_that_were_looked_at_with_others_is_told_how) {
+  World world(1);
+  std::vector<Node *> nodes;
+  for (int i = 0; i < 4; ++i) nodes.push_back(&world.add_node("n" + std::to_string(i)));
+  Process looking(world, "looking", over({nodes[0], nodes[1], nodes[2]}));
+  open(looking, world);
+  looking.end();
+  Process right(world, "right", over({nodes[0], nodes[1], nodes[3]}));
+  open(right, world);
+  const auto refused = right.found();
+  world.run_ms(100);
+  EXPECT(refused->is(Status::NODES_MISMATCH));
+  for (const int n : {0, 1, 2}) nodes[n]->ask({"DEL", "ll1:node"});
+  Process again(world, "again", over({nodes[0], nodes[1], nodes[3]}));
+  right.end();
+  open(again, world);
+  const auto founded = again.found();
+  world.run_ms(100);
+  EXPECT(founded->is(Status::OK));
+  again.take("k");
+}
+
+UNIT_TEST(an_exchanged_node_that_is_back_empty_hinders_nobody_either_while_another_is_down) {
+  Stage s(3, 1, true, brief());
+  Node &fresh = s.world.add_node("fresh");
+  EXPECT((set_nodes(*s.a, {s.nodes[0], s.nodes[1], &fresh}), s.world.run_ms(30'000), true));
+  s.nodes[2]->flush_data();
+  s.nodes[1]->stop(Node::Data::Kept);
+  Process late(s.world, "late", over(s.nodes, brief()));
+  const auto opened = open(late, s.world, 10'000);
+  EXPECT(opened->times == 1 && opened->status == Status::OK);
+  EXPECT(opened->says("of the 3 servers that are named, 1 belong to the quorum that answers"));
+}
+
 UNIT_TEST(a_server_that_is_refused_leaves_no_mark_on_the_others_that_were_named_with_it) {
   World world(1);
   std::vector<Node *> nodes;
@@ -160,51 +186,6 @@ UNIT_TEST(a_server_that_is_refused_leaves_no_mark_on_the_others_that_were_named_
   world.run_ms(100);
   EXPECT(founded->is(Status::OK));
   right.take("k");
-}
-
-namespace {
-
-// A node of another quorum, such as a backup of its, stands in the first one's place.
-void replace_first(Stage &s) {
-  Node &first = *s.nodes[0];
-  first.stop(Node::Data::Lost);
-  first.start();
-  for (Process *by : {s.a.get(), s.b.get()}) s.world.link(by->host(), first).cut();
-  auto other = liblock::quorum::Configuration::first({"redis://x", "redis://y", "redis://z"}, 0, 60'000, false);
-  other.epoch = 7;
-  first.ask({"HSET", "ll1:node", "who", other.who("n1"), "record", other.to_text(), "boot", "1", "max_ttl_ms", "60000",
-             "trusts_disk", "0", "silent_until", "0", "needs_floor", "0", "high", "7", "floor", "7"});
-}
-
-}  // namespace
-
-UNIT_TEST(whoever_comes_late_goes_by_the_quorum_of_most_of_the_servers_that_are_named) {
-  Stage s(3, 1, true, brief());
-  replace_first(s);
-  Process late(s.world, "late", over(s.nodes, brief()));
-  EXPECT(open(late, s.world)->says("belongs to another quorum"));
-  s.world.run_ms(30'000);
-  late.take("k", brief_lease());
-}
-
-UNIT_TEST(whoever_has_met_a_server_of_another_quorum_alone_finds_his_own_when_more_are_there) {
-  Stage s(3, 1, true, brief());
-  replace_first(s);
-  Process late(s.world, "late", over(s.nodes, brief()));
-  for (const int n : {1, 2}) s.world.link(late.host(), *s.nodes[n]).cut();
-  open(late, s.world);
-  Wanted &lock = late.acquire({"k"}, without_waiting(1'000));
-  s.world.run_ms(1'000);
-  EXPECT(lock.is(Status::NO_QUORUM));
-  for (const int n : {1, 2}) s.world.link(late.host(), *s.nodes[n]).mend();
-  s.world.run_ms(30'000);
-  late.take("k", brief_lease());
-  s.nodes[0]->flush_data();
-  for (Process *by : {s.a.get(), s.b.get()}) s.world.link(by->host(), *s.nodes[0]).mend();
-  s.world.run_ms(30'000);
-  s.nodes[1]->stop(Node::Data::Kept);
-  s.world.run_ms(500);
-  late.take("l", brief_lease());
 }
 
 namespace {
@@ -334,7 +315,8 @@ UNIT_TEST(nodes_that_were_removed_are_shown_no_more_but_those_that_the_url_names
   }
   std::string message;
   const auto view = s.a->instance().board.view(s.a->instance().clock.now(), message);
-  EXPECT(view->nodes.size() == 4 && view->nodes[2].state == LIBLOCK_NODE_REFUSED);
+  EXPECT(view->nodes.size() == 4 && view->nodes[2].state == LIBLOCK_NODE_REFUSED && view->nodes[2].is_in_vain);
+  EXPECT(message.find("3 of 3 nodes vote") == 0 && !view->nodes[3].is_in_vain);
   EXPECT(view->nodes[3].address == url(*nodes[2]) + "/0" && view->nodes[3].state == LIBLOCK_NODE_UP);
 }
 
@@ -374,6 +356,13 @@ UNIT_TEST(a_new_server_that_does_not_answer_is_named_when_it_has_become_a_node) 
   EXPECT(changed->is(Status::OK) && changed->names(gone));
 }
 
+UNIT_TEST(new_servers_that_answer_are_not_said_to_be_down_when_they_have_become_nodes) {
+  Stage s(3, 1, true, brief());
+  const auto changed = set_nodes(*s.a, {s.nodes[0], &s.world.add_node("first"), &s.world.add_node("second")});
+  s.world.run_ms(60'000);
+  EXPECT(changed->is(Status::OK) && changed->why.empty());
+}
+
 UNIT_TEST(a_context_that_has_known_too_many_servers_says_so) {
   Stage s(3, 1, true, brief());
   const auto before = s.a->instance().membership.configuration();
@@ -396,10 +385,12 @@ UNIT_MAIN("the members of a quorum",
           cmocka_unit_test(a_node_that_was_removed_and_is_brought_back_votes_again),
           cmocka_unit_test(a_node_that_comes_back_is_silent_as_a_new_one_is),
           cmocka_unit_test(a_context_that_still_names_a_node_that_was_removed_opens_and_shows_it_as_refused),
+          cmocka_unit_test(a_node_that_was_exchanged_and_is_back_without_its_data_hinders_nobody_who_still_names_it),
+          cmocka_unit_test(empty_servers_that_are_named_beside_a_node_of_another_quorum_are_a_mistake),
+          cmocka_unit_test(whoever_begins_a_quorum_with_servers_that_were_looked_at_with_others_is_told_how),
+          cmocka_unit_test(an_exchanged_node_that_is_back_empty_hinders_nobody_either_while_another_is_down),
           cmocka_unit_test(of_new_servers_it_is_said_that_a_quorum_of_them_can_begin),
           cmocka_unit_test(a_server_that_is_refused_leaves_no_mark_on_the_others_that_were_named_with_it),
-          cmocka_unit_test(whoever_comes_late_goes_by_the_quorum_of_most_of_the_servers_that_are_named),
-          cmocka_unit_test(whoever_has_met_a_server_of_another_quorum_alone_finds_his_own_when_more_are_there),
           cmocka_unit_test(a_node_that_lost_its_data_is_not_marked_by_whoever_reaches_it_alone),
           cmocka_unit_test(what_was_said_before_the_others_answered_is_asked_anew),
           cmocka_unit_test(a_server_that_has_another_ones_data_while_that_is_down_is_known_once),
@@ -409,4 +400,5 @@ UNIT_MAIN("the members of a quorum",
           cmocka_unit_test(nodes_that_were_removed_are_shown_no_more_but_those_that_the_url_names),
           cmocka_unit_test(another_name_of_a_node_is_refused_as_a_new_one_before_anything_is_changed),
           cmocka_unit_test(a_new_server_that_does_not_answer_is_named_when_it_has_become_a_node),
+          cmocka_unit_test(new_servers_that_answer_are_not_said_to_be_down_when_they_have_become_nodes),
           cmocka_unit_test(a_context_that_has_known_too_many_servers_says_so))

@@ -278,6 +278,7 @@ UNIT_TEST(what_a_caller_did_wrong_is_told_apart_from_what_servers_did) {
     return wanted.is(status) && s.a->instance().last_trouble(status).find(why) != std::string::npos;
   };
   EXPECT(refused(Status::INVALID_ARGUMENT, without_waiting(500'000, false), "max_ttl_ms, 60000"));
+  EXPECT(refused(Status::INVALID_ARGUMENT, without_waiting(500'000, true), "max_ttl_ms, 60000"));
   AcquireParams elsewhere = without_waiting();
   elsewhere.nodes = std::make_shared<const std::vector<std::string>>(1, "nowhere");
   EXPECT(refused(Status::INVALID_ARGUMENT, elsewhere, "id nor the address"));

@@ -29,16 +29,18 @@ using liblock_test::sim::Node;
 using liblock_test::sim::World;
 
 // A server's defaults: no lease is taken without renewal, and the safety net of a waiter is a second.
-inline AcquireParams waiting_ms(int64_t wait_ms, int64_t ttl_ms = 30'000, bool renew = true) {
+constexpr int64_t kAutoMs = 30'000;  // what LIBLOCK_TTL_AUTO is, and LIBLOCK_DEFAULT, where there are servers
+inline AcquireParams waiting_ms(int64_t wait_ms, int64_t ttl_ms = kAutoMs, bool renew = true) {
   AcquireParams params;
   params.wait = liblock::nanos_from_ms(wait_ms);
   params.ttl = liblock::nanos_from_ms(ttl_ms);
   params.renew = renew;
+  params.ttl_is_auto = renew && ttl_ms == kAutoMs;
   params.retry.interval_ms = 1'000;
   params.retry.jitter_ms = 100;
   return params;
 }
-inline AcquireParams without_waiting(int64_t ttl_ms = 30'000, bool renew = true) {
+inline AcquireParams without_waiting(int64_t ttl_ms = kAutoMs, bool renew = true) {
   return waiting_ms(0, ttl_ms, renew);
 }
 
@@ -146,7 +148,8 @@ class ProcessOf {
     return extend_for(handle, liblock::nanos_from_ms(ttl_ms), renews, add);
   }
   std::shared_ptr<Answered> extend_for(Handle handle, Nanos ttl, bool renews, bool add) {
-    return ask([=, this](auto done) { instance_->extend(handle, {ttl, add, renews}, done); });
+    const bool is_auto = renews && ttl == liblock::nanos_from_ms(kAutoMs);
+    return ask([=, this](auto done) { instance_->extend(handle, {ttl, add, renews, is_auto}, done); });
   }
   std::shared_ptr<Answered> update(Handle handle, const std::string &value) {
     return ask([=, this](auto done) {

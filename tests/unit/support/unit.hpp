@@ -9,13 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <ios>  // has functions by the name of a macro of cmocka, which comes behind it
+#include <string>
+
 extern "C" {
 #include <cmocka.h>
 }
-
-#include <cstdio>
-#include <cstdlib>
-#include <string>
 
 namespace unit {
 
