@@ -246,11 +246,13 @@ func (p *pending) wait(ctx context.Context, what target, n *C.liblock_acquire_op
 	route.id = C.uintptr_t(id)
 	answer := C.bridge_acquire_async(p.c.handle, what.how, keyPtr(what.key), C.size_t(len(what.key)), keys,
 		C.size_t(len(what.keys)), n, route)
-	engine.queue.leave()
 	if status := Status(answer.status); status != OK {
 		objects.take(id)
-		return nil, p.refused(statusError("acquire", status))
+		err := p.c.why(status, what, n, keys)
+		engine.queue.leave()
+		return nil, p.refused(err)
 	}
+	engine.queue.leave()
 	settled := false
 	defer func() {
 		if !settled { // a panic in ctx, or runtime.Goexit: nobody will ever look for the grant

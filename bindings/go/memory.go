@@ -33,7 +33,11 @@ func (a *arena) refuse(op string) error {
 	if !a.hasNUL {
 		return nil
 	}
-	const message = "a text has a NUL in it, where C would cut it off: leave it out"
+	return invalid(op, "a text has a NUL in it, where C would cut it off: leave it out")
+}
+
+// invalid is what the binding itself refuses.
+func invalid(op, message string) error {
 	return &Error{Op: op, Status: ErrInvalidArgument, Message: message,
 		Result: Result{Status: ErrInvalidArgument, Message: message}}
 }

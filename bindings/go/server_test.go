@@ -48,6 +48,39 @@ func servers(t *testing.T) (urls []string) {
 	return urls
 }
 
+func TestARequestThatIsRefusedSaysWhy(t *testing.T) {
+	c := openURL(t, server(t))
+	queue, err := c.OpenCompletions(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer queue.Close()
+	short := liblock.TTL(5 * time.Millisecond)
+	_, locked := c.Lock(background, "a", short)
+	_, global := c.LockGlobal(background)
+	_, elsewhere := c.Lock(background, "a", on("redis://x"))
+	_, submitted := c.Submit(queue, 0, "a", short)
+	_, told := c.Submit(queue, 0, "a", liblock.OnQueued(func(_, _ int64) {}))
+	_, foreign := openURL(t, "local:").Submit(queue, 0, "a")
+	for says, err := range map[string]error{
+		"ttl_ms is 5; use 20 to ":           locked,
+		"has no global lock; agree on":      global,
+		"nodes are those of a quorum, and ": elsewhere,
+		"ttl_ms is 5; use 20 to max_ttl_ms": submitted,
+		"on_queued tells Lock, not a queue": told,
+		"was opened on another context":     foreign,
+	} {
+		var failure *liblock.Error
+		if !errors.As(err, &failure) || !strings.Contains(failure.Message, says) ||
+			failure.Result.Message != failure.Message {
+			t.Error(says, err)
+		}
+	}
+	if _, err := c.Inspect(background, "a"); liblock.StatusOf(err) != liblock.ErrNotHeld {
+		t.Error(err)
+	}
+}
+
 func TestContextsOfAServerExcludeEachOther(t *testing.T) {
 	url := server(t)
 	one, two := openURL(t, url), openURL(t, url)

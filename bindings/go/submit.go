@@ -54,16 +54,44 @@ func (c *Context) submit(queue *Completions, userData uint64, what target, optio
 		p.ended(ErrInvalidArgument)
 		return 0, err
 	}
+	if o.queued != nil {
+		p.ended(ErrInvalidArgument)
+		return 0, invalid("acquire", "on_queued tells Lock, not a queue: leave OnQueued out, or call Lock")
+	}
 	n.completions = queue.handle
 	id := objects.put(&submission{queue, p, userData})
-	answer := C.bridge_acquire_async(c.handle, what.how, keyPtr(what.key), C.size_t(len(what.key)), a.list(what.keys),
+	keys := a.list(what.keys)
+	answer := C.bridge_acquire_async(c.handle, what.how, keyPtr(what.key), C.size_t(len(what.key)), keys,
 		C.size_t(len(what.keys)), n, C.bridge_end{queue: queue.handle, id: C.uintptr_t(id)})
 	if status := Status(answer.status); status != OK {
 		objects.take(id)
+		err := c.why(status, what, n, keys)
 		p.ended(status)
-		return 0, statusError("acquire", status)
+		return 0, err
 	}
 	return Request(answer.request), nil
+}
+
+// why finds the words for a request that was refused, which come with a result only: one blocking attempt is refused
+// in the same ones. A wait that cannot be meant stays what is refused.
+func (c *core) why(status Status, what target, n *C.liblock_acquire_options, keys *C.liblock_bytes) error {
+	plain := statusError("acquire", status)
+	if status != ErrInvalidArgument && status != ErrUnsupported {
+		return plain
+	}
+	n.busy_info = 0
+	if n.wait_ms > 0 || waitsForever(n.wait_ms) {
+		n.wait_ms = 0
+	}
+	answer := C.bridge_acquire(c.handle, what.how, keyPtr(what.key), C.size_t(len(what.key)), keys,
+		C.size_t(len(what.keys)), n)
+	if Status(answer.status) == OK {
+		c.giveBack(uint64(answer.lock))
+	}
+	if Status(answer.status) != status {
+		return plain
+	}
+	return settleInto(nil, "acquire", status, &answer.result)
 }
 
 // Cancel asks a request that was submitted to end. Its Completion still comes: ErrCanceled, or whatever ended it

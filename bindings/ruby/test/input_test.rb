@@ -49,6 +49,10 @@ class InputTest < Minitest::Test
     refute context.key_locked?("a")
   end
 
+  def test_a_url_that_is_no_text_is_refused_as_such
+    [5, :local, Object].each { |url| assert_match(/a url is a String/, assert_raises(TypeError) { open(url) }.message) }
+  end
+
   def test_a_submitted_request_waits_as_its_back_off_says_and_on_queued_is_refused
     context.lock("a")
     queue = context.completions

@@ -3,9 +3,11 @@
 # Threads that are killed, raised into and timed out while they acquire: nothing may be left behind, wherever it hits
 # them. The seed is printed with a failure; LIBLOCK_TEST_SEED repeats it.
 require_relative "helper"
+require_relative "points"
 
 class InterruptionTest < Minitest::Test
   include Helper
+  include Points
 
   SEED = Integer(ENV["LIBLOCK_TEST_SEED"] || Random.new_seed % 1_000_000)
   ROUNDS = Integer(ENV["LIBLOCK_TEST_ROUNDS"] || 150)
@@ -68,6 +70,14 @@ class InterruptionTest < Minitest::Test
       next
     end
     nothing_left
+  end
+
+  def test_a_thread_that_is_killed_at_a_given_point_leaves_no_lock_whatever_the_point
+    [{}, { ttl: 60 }, { on_lost: ->(_lock) {} }, { on_queued: ->(*_place) {} }].each do |options|
+      killed_at_each_point(->(key) { !context.key_locked?(key) }) { |key| context.synchronize(key, **options) { nil } }
+    end
+    killed_at_each_point(->(key) { !context.key_locked?(key) }) { |key| context.synchronize([key, "b"]) { nil } }
+    refute context.key_locked?("b")
   end
 
   private

@@ -2,10 +2,12 @@
 #
 # RedisExpLock#synchronize, whatever ends its block, and what interruptions leave behind: nothing.
 require_relative "exp_lock_helper"
+require_relative "points"
 require_relative "scheduler"
 
 class RedisExpLockSynchronizeTest < Minitest::Test
   include ExpLockHelper
+  include Points
 
   def test_the_block_runs_under_the_lock_and_is_told_the_attempts
     lock = client
@@ -68,6 +70,25 @@ class RedisExpLockSynchronizeTest < Minitest::Test
     end
     eventually("nobody holds (seed #{seed})") { !redis.exists?(key) }
     await_queue(0)
+  end
+
+  def test_a_thread_that_is_killed_at_a_given_point_leaves_the_key_free_whatever_the_point
+    killed_at_each_point(->(key) { !redis.exists?(key) }) do |key|
+      RedisExpLock.new(key, redis: redis).synchronize { nil }
+    end
+  end
+
+  def test_an_unlock_that_was_interrupted_may_be_called_again
+    locks = {}
+    unlocked = lambda do |key|
+      locks[key]&.unlock
+      !redis.exists?(key)
+    end
+    killed_at_each_point(unlocked) do |key|
+      locks[key] = RedisExpLock.new(key, redis: redis)
+      locks[key].lock
+      locks[key].unlock
+    end
   end
 
   def test_fibers_of_one_thread_wait_for_each_other

@@ -56,6 +56,14 @@ class RqlClientTest < Minitest::Test
     assert_raises(RedisQueuedLocks::ArgumentError) { RedisQueuedLocks::Client.new(Object.new) }
   end
 
+  def test_a_client_may_be_made_of_redis_rb_whose_config_is_a_command
+    require "redis"
+    given = Redis.new(url: RqlHelper::URL)
+    RedisQueuedLocks::Client.new(given).lock("a") { assert client.locked?("a") }
+  ensure
+    given&.close
+  end
+
   def test_where_the_server_is_and_how_to_get_in_is_read_off_the_client
     where = ->(**given) { RedisQueuedLocks::Connection.new(RqlHelper::Where.new(**given)) }
     plain = where.call(host: "example.org", port: 7000, db: 3, password: "x", username: "me", read_timeout: 0.5)

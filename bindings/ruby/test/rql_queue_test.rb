@@ -2,9 +2,11 @@
 #
 # Acquirers and their queue: who is who, who goes first, what a conflict with oneself does, and what outlives whom.
 require_relative "rql_helper"
+require_relative "points"
 
 class RqlQueueTest < Minitest::Test
   include RqlHelper
+  include Points
 
   def test_waiters_are_served_in_their_order
     served = Thread::Queue.new
@@ -118,6 +120,13 @@ class RqlQueueTest < Minitest::Test
       eventually("nobody waits") { !client.queued?("a") }
     end
     assert_equal 1, client.lock("a") { 1 }
+  end
+
+  def test_a_thread_that_is_killed_at_a_given_point_leaves_no_lock_whatever_the_point
+    killed_at_each_point(->(key) { !client.locked?(key) }) { |key| client.lock(key, ttl: 60_000) { nil } }
+    killed_at_each_point(->(key) { !client.locked?(key) && !client.locked?("b") }) do |key|
+      client.lock_series(key, "b", ttl: 60_000) { nil }
+    end
   end
 
   def test_a_killed_or_timed_out_holder_gives_the_lock_back

@@ -2,10 +2,12 @@
 #
 # The same over a real server (LIBLOCK_TEST_REDIS): what differs there, and interruptions while answers are under way.
 require_relative "helper"
+require_relative "points"
 require_relative "scheduler"
 
 class ServerTest < Minitest::Test
   include Helper
+  include Points
 
   URL = ENV.fetch("LIBLOCK_TEST_REDIS")
   SEED = Integer(ENV["LIBLOCK_TEST_SEED"] || Random.new_seed % 1_000_000)
@@ -36,12 +38,31 @@ class ServerTest < Minitest::Test
     assert adopted.release.ok?
   end
 
+  def test_a_request_that_is_refused_says_why
+    queue = context.completions
+    [-> { context.lock("a", ttl: 0.005) }, -> { context.submit("a", completions: queue, ttl: 0.005) }].each do |call|
+      assert_match(/ttl_ms is 5; use 20 to/, assert_raises(Liblock::InvalidArgument, &call).message)
+    end
+    error = assert_raises(Liblock::InvalidArgument) { open("local:").submit("a", completions: queue) }
+    assert_match(/was opened on another context/, error.message)
+    assert_match(/has no global lock; agree on/, assert_raises(Liblock::Unsupported) { context.lock_global }.message)
+    error = assert_raises(Liblock::Unsupported) { context.lock("a", nodes: ["x"]) }
+    assert_match(/nodes are those of a quorum/, error.message)
+    assert_nil context.inspect_key("a")
+  end
+
   def test_the_loss_of_a_lock_that_was_waited_for_is_told
     lost = Thread::Queue.new
     lock = context.lock("a", ttl: 10, on_lost: ->(one) { lost << one })
     context.force_release("a")
     assert_same lock, Timeout.timeout(LIMIT_S) { lost.pop }
     assert_equal :lost, lock.wait_lost(wait: LIMIT_S)
+  end
+
+  def test_a_thread_that_is_killed_at_a_given_point_leaves_no_lock_whatever_the_point
+    [{}, { on_lost: ->(_lock) {} }].each do |options|
+      killed_at_each_point(->(key) { !context.key_locked?(key) }) { |key| context.synchronize(key, **options) { nil } }
+    end
   end
 
   def test_threads_that_are_killed_at_any_point_leave_neither_locks_nor_waiters

@@ -43,7 +43,8 @@ module Liblock
     UNINTERRUPTED = { Object => :never }.freeze
     # At the end of the process an end that comes through the dispatcher of ffi may never come: Ruby may have ended it.
     PATIENCE_S = 1
-    private_constant :UNINTERRUPTED, :PATIENCE_S
+    WORDED = %i[invalid_argument unsupported].freeze
+    private_constant :UNINTERRUPTED, :PATIENCE_S, :WORDED
 
     attr_reader :result, :fields
 
@@ -92,11 +93,15 @@ module Liblock
 
       options = (@fields ||= Options.acquire({})).struct
       options[:completions] = completions.pointer
-      @result = Result.of_status(@context.guarded { call_async(options, nil, FFI::Pointer.new(user_data)) })
-      @taken = true
+      status = @context.guarded { call_async(options, nil, FFI::Pointer.new(user_data)) }
       request = @slot.request.get_uint64(0)
-      completions.keep(request, @backoff, @notice) unless request.zero?
-      @backoff = @notice = nil unless request.zero?
+      if request.zero?
+        @result = refusal(status, options)
+        return 0
+      end
+      @taken = true
+      completions.keep(request, @backoff, @notice)
+      @backoff = @notice = nil
       request
     end
 
@@ -256,7 +261,7 @@ module Liblock
     # argument. Should it be granted after all, `settle` gives it back.
     def refusal(status, options)
       plain = Result.of_status(status)
-      return plain unless plain.status == :invalid_argument
+      return plain unless WORDED.include?(plain.status)
 
       options[:wait_ms] = 0
       told = @context.guarded(always: true) { run_blocking(once: true) }

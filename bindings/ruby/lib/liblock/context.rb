@@ -315,6 +315,9 @@ module Liblock
     end
 
     def kind_of(url)
+      unless url.nil? || url.respond_to?(:to_str)
+        raise TypeError, "a url is a String, such as \"local:\" or \"redis://localhost\", not #{url.class}"
+      end
       return :quorum if url.nil? || url.start_with?("quorum:")
 
       url.start_with?("local:") ? :local : :server

@@ -32,7 +32,7 @@ pub const LIBLOCK_DEQUEUED: liblock_status = 7;
 pub const LIBLOCK_TOO_LATE: liblock_status = 8;
 /// Not held: free, or released before; each handle is released once.
 pub const LIBLOCK_NOT_HELD: liblock_status = 20;
-/// The lease ended, or the lock was taken away, before this call.
+/// The lease ended, or the lock was taken away; stop what you do under it.
 pub const LIBLOCK_LOST: liblock_status = 21;
 /// Held by another owner, or with another value.
 pub const LIBLOCK_NOT_OWNER: liblock_status = 22;

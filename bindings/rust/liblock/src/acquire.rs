@@ -144,7 +144,23 @@ impl Context {
             }
         });
         op.keep(hooks);
-        op
+        op.explained(|refused| self.why_refused(target, options, refused))
+    }
+
+    /// The words for a request that was refused, which come with a result only: one blocking attempt is refused in the
+    /// same ones.
+    fn why_refused(&self, target: Target<'_>, options: &AcquireOptions, refused: Error) -> Error {
+        if !matches!(refused.status(), crate::Status::InvalidArgument | crate::Status::Unsupported) {
+            return refused;
+        }
+        match self.acquire_lock(target, Some(&options.once())) {
+            Err(error) if error.status() == refused.status() => error,
+            Err(_) => refused,
+            Ok((lock, _)) => {
+                let _ = self.release(lock);
+                refused
+            }
+        }
     }
 
     fn submit_raw(
@@ -181,6 +197,9 @@ impl Context {
         if options.completions.is_none() {
             return Err(Error::invalid("a request needs a completion queue"));
         }
+        if options.tells_place() {
+            return Err(Error::invalid("on_queued tells an acquire that is waited for, and no completion queue"));
+        }
         let mut request = 0;
         let user_data = user_data as *mut std::os::raw::c_void;
         // Held over the call: whoever reads the end looks for the closures only after they were put there.
@@ -192,7 +211,7 @@ impl Context {
         } else {
             drop(submitted);
         }
-        check(status)?;
+        check(status).map_err(|refused| self.why_refused(target, options, refused))?;
         Ok(Request(request))
     }
 

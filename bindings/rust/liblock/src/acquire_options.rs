@@ -358,6 +358,19 @@ impl AcquireOptions {
         self
     }
 
+    pub(crate) fn tells_place(&self) -> bool {
+        self.on_queued.is_some()
+    }
+
+    /// The same for one attempt of a blocking call; a wait that cannot be meant stays one.
+    pub(crate) fn once(&self) -> AcquireOptions {
+        let mut once = AcquireOptions { on_lost: None, ..self.clone() };
+        if once.raw.wait_ms >= -1 || once.raw.wait_ms == sys::LIBLOCK_DEFAULT {
+            once.raw.wait_ms = 0;
+        }
+        once
+    }
+
     pub(crate) fn refuse(&self) -> Result<()> {
         if self.refused {
             return Err(Error::invalid("a node's name has a NUL in it"));

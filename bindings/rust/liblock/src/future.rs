@@ -228,6 +228,14 @@ impl<T> Op<T> {
         Op { stage, context: context.clone(), finish: Some(finish), hooks: Vec::new() }
     }
 
+    /// What it was refused with, in other words.
+    pub(crate) fn explained(mut self, words: impl FnOnce(Error) -> Error) -> Op<T> {
+        if let Stage::Refused(error) = &mut self.stage {
+            *error = error.take().map(words);
+        }
+        self
+    }
+
     /// No request could be made, which a blocking call can do without.
     pub(crate) fn found_no_room(&self) -> bool {
         match &self.stage {

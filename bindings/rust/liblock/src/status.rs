@@ -30,7 +30,7 @@ numbers! {
         TooLate = sys::LIBLOCK_TOO_LATE,
         /// Not held: free, or released before; each handle is released once.
         NotHeld = sys::LIBLOCK_NOT_HELD,
-        /// The lease ended, or the lock was taken away, before this call.
+        /// The lease ended, or the lock was taken away; stop what you do under it.
         Lost = sys::LIBLOCK_LOST,
         /// Held by another owner, or with another value.
         NotOwner = sys::LIBLOCK_NOT_OWNER,

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use liblock::{AcquireOptions, Context, ContextBuilder, Read, Status};
+use liblock::{AcquireOptions, Context, ContextBuilder, Read, Status, Target};
 
 mod support;
 use support::{block_on, wait_until, Random};
@@ -38,6 +38,33 @@ fn a_dropped_guard_releases_in_the_background_and_a_second_context_gets_the_key(
     assert!(began.elapsed() < Duration::from_secs(1));
     let next = other.acquire_with("key", &AcquireOptions::new().wait_ms(10_000)).unwrap();
     next.release().unwrap();
+}
+
+#[test]
+#[ignore = "needs LIBLOCK_TEST_URL"]
+fn a_request_that_is_refused_says_why() {
+    let context = open("refused");
+    let queue = context.completions(8).unwrap();
+    let short = AcquireOptions::new().ttl_ms(5);
+    let to_queue = short.clone().completions(&queue);
+    let refused = [
+        block_on(context.acquire_async("key", &short)).map(drop).unwrap_err(),
+        context.submit_acquire(Target::Key(b"key"), &to_queue, 0).map(drop).unwrap_err(),
+    ];
+    for error in refused {
+        assert_eq!(error.status(), Status::InvalidArgument);
+        assert!(error.message().starts_with("ttl_ms is 5; use 20 to"), "{error}");
+    }
+    let told = AcquireOptions::new().on_queued(|_, _| {}).completions(&queue);
+    let error = context.submit_acquire(Target::Key(b"key"), &told, 0).map(drop).unwrap_err();
+    assert!(error.message().starts_with("on_queued tells an acquire"), "{error}");
+    let elsewhere = AcquireOptions::new().completions(&queue);
+    let error = open("elsewhere").submit_acquire(Target::Key(b"key"), &elsewhere, 0).map(drop).unwrap_err();
+    assert!(error.message().contains("was opened on another context"), "{error}");
+    let error = block_on(context.acquire_global_async(&AcquireOptions::new())).map(drop).unwrap_err();
+    assert_eq!(error.status(), Status::Unsupported);
+    assert!(error.message().contains("has no global lock; agree on"), "{error}");
+    assert_eq!(context.inspect("key").unwrap_err().status(), Status::NotHeld);
 }
 
 #[test]

@@ -30,7 +30,8 @@ class RedisExpLock
 
   UNINTERRUPTED = { Object => :never }.freeze
   NOT_GRANTED = %i[busy timeout retries_exhausted wrong_type].freeze
-  private_constant :UNINTERRUPTED, :NOT_GRANTED
+  EXPIRED = %i[not_held not_owner lost].freeze
+  private_constant :UNINTERRUPTED, :NOT_GRANTED, :EXPIRED
 
   # @return [Object] the redis client, as it was given
   attr_reader :redis
@@ -113,17 +114,19 @@ class RedisExpLock
     attempts or raise TooManyLockAttemptsError, "#{lock_key}: not granted in #{[retries + 1, 0].max} attempts"
   end
 
-  # Gives the lock back; it is never another client's that is.
+  # Gives the lock back; it is never another client's that is. May be called again where it was interrupted.
   # @return [Boolean] false where this client never had it, or it expired before
   def unlock
-    hold, @hold = @hold, nil
-    return false unless hold
-
+    hold = @hold or return false
     asking do |context|
       # What a parent was granted is no handle of this process, but the server knows it by its value.
       hold.pid == Process.pid ? hold.lock.release : context.release_key(@settings.key, hold.uuid)
+      @hold = nil
       true
-    rescue Liblock::NotHeld, Liblock::NotOwner, Liblock::Lost
+    rescue Liblock::Error => error
+      @hold = nil # the library goes on with what has no answer
+      raise unless EXPIRED.include?(error.status)
+
       false
     end
   end
@@ -138,9 +141,10 @@ class RedisExpLock
     refuse_twice
     begin
       yield lock
-      ended = true
+      unlocked = unlock
     ensure
-      unlocked = ended ? unlock : unlock_quietly
+      # Of what was interrupted, an unlock too. Nothing may stand before the mask: see Liblock::Acquisition.settle.
+      Thread.handle_interrupt(UNINTERRUPTED) { unlock_quietly }
     end
     unlocked
   end

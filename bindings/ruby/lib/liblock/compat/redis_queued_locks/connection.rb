@@ -43,7 +43,8 @@ module RedisQueuedLocks
     def config_of(client)
       candidates = [client]
       candidates << client._client if client.respond_to?(:_client)
-      candidates.map { |one| one.respond_to?(:config) ? one.config : one }
+      # Of redis-rb `config` is a command.
+      candidates.map { |one| one.respond_to?(:config) && one.method(:config).arity.zero? ? one.config : one }
                 .find { |one| one.respond_to?(:host) || one.respond_to?(:path) } or
         raise ArgumentError, "neither a url nor a redis client: #{client.class} has no config with host and port"
     end
