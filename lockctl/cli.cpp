@@ -29,8 +29,8 @@ CLI::Option *duration(CLI::App &app, const std::string &name, int64_t &into, con
 
 // One that takes one of these words; set is told which.
 template <size_t count, typename Set>
-void choice(CLI::App &app, const std::string &name, const std::array<const char *, count> &words, Set set,
-            const std::string &help) {
+CLI::Option *choice(CLI::App &app, const std::string &name, const std::array<const char *, count> &words,
+                    Set set, const std::string &help) {
   std::string all;
   for (const char *word : words) all += (all.empty() ? "" : "|") + std::string(word);
   const auto read = [name, &words, set, all](const std::string &text) {
@@ -38,7 +38,7 @@ void choice(CLI::App &app, const std::string &name, const std::array<const char 
     if (found == words.end()) throw Failure(kUsage, name + ": '" + printable(text) + "' is none of " + all);
     set(static_cast<int>(found - words.begin()));
   };
-  app.add_option_function<std::string>(name, read, help)->type_name(all);
+  return app.add_option_function<std::string>(name, read, help)->type_name(all);
 }
 
 // What is wrong with a key or a timeout, nothing = "". The library would say the same of names that nobody typed.
@@ -50,6 +50,14 @@ std::string is_key(const std::string &text) {
 std::string is_timeout(const std::string &text) {
   const int64_t ms = parse_duration_ms("--timeout", text);
   return ms >= 1 && ms <= 600000 ? "" : "'" + text + "' is out of range; give 1ms to 10m";
+}
+
+// For pauses between looks, each of which lists all keys: without one they would be all that the server does. And for
+// what is measured, of which there must be something.
+auto is_10_ms(const std::string &option) {
+  return [option](const std::string &text) -> std::string {
+    return parse_duration_ms(option, text) >= 10 ? "" : "'" + text + "' is out of range; give 10ms or more";
+  };
 }
 
 void add_key(CLI::App &app, std::string &key, const std::string &help) {
@@ -87,12 +95,16 @@ void add_run(CLI::App &root, RunOptions &run) {
   CLI::App &app = *root.add_subcommand("run", "hold KEY while a command runs: run KEY -- COMMAND…");
   add_key(app, run.key, "the key to hold");
   duration(app, "--ttl", run.ttl_ms, "lease, renewed while the command runs; default 30s");
-  duration(app, "-w,--wait", run.wait_ms, "how long to wait for the lock; default forever", true);
+  auto *wait =
+      duration(app, "-w,--wait", run.wait_ms, "how long to wait for the lock; default forever", true);
   app.add_flag_callback(
-      "-n,--no-wait", [&run] { run.wait_ms = 0; }, "try once, as --wait 0");
-  choice(
+         "-n,--no-wait", [&run] { run.wait_ms = 0; }, "try once, as --wait 0")
+      ->excludes(wait);
+  auto *order = choice(
       app, "--order", kOrders, [&run](int n) { run.order = n; }, "place in the queue; default fifo");
-  app.add_option("--priority", run.priority, "with --order priority: higher goes first")->type_name("NUMBER");
+  app.add_option("--priority", run.priority, "with --order priority: higher goes first")
+      ->type_name("NUMBER")
+      ->needs(order);
   duration(app, "--grace", run.grace_ms, "between SIGTERM and SIGKILL when the lock is lost; default 5s");
   duration(app, "--max-hold", run.max_hold_ms, "stop renewing after that: the command ends by then");
   app.add_flag("--no-renew", run.no_renew, "do not renew: the command ends with the first lease");
@@ -116,12 +128,15 @@ void add_looks(CLI::App &root, Arguments &arguments) {
           "the key");
   CLI::App &watch = *root.add_subcommand("watch", "tell how KEY, or all keys, change hands");
   watch.add_option("KEY", arguments.watch.key, "one key; default all")->type_name("");
-  duration(watch, "--interval", arguments.watch.interval_ms, "between two looks at all keys; default 1s");
+  duration(watch, "--interval", arguments.watch.interval_ms, "between two looks at all keys; default 1s")
+      ->check(is_10_ms("--interval"));
   duration(watch, "--for", arguments.watch.for_ms, "how long; default until interrupted", true);
   CLI::App &top = *root.add_subcommand("top", "a live screen of holders, queues, rates and waits");
-  duration(top, "--interval", arguments.top.interval_ms, "between two looks; default 1s");
+  duration(top, "--interval", arguments.top.interval_ms, "between two looks; default 1s")
+      ->check(is_10_ms("--interval"));
   top.add_option("--rounds", arguments.top.rounds, "how many looks; default until q is pressed")
-      ->type_name("NUMBER");
+      ->type_name("NUMBER")
+      ->check(CLI::Range(1, 1000000000));
 }
 
 void add_administration(CLI::App &root, Arguments &arguments) {
@@ -139,9 +154,10 @@ void add_administration(CLI::App &root, Arguments &arguments) {
       ->excludes(owner);
   clear.add_flag("-y,--yes", arguments.clear.yes, "do not ask");
   CLI::App &dead = *root.add_subcommand("dead", "show what processes that are gone have left");
-  dead.add_flag("--clear", arguments.dead.clear, "take it away");
+  auto *clears = dead.add_flag("--clear", arguments.dead.clear, "take it away");
   duration(dead, "--older-than", arguments.dead.dead_ttl_ms,
-           "with --clear: requests that wait longer; default 1d");
+           "with --clear: requests that wait longer; default 1d")
+      ->needs(clears);
   dead.add_flag("-y,--yes", arguments.dead.yes, "do not ask");
 }
 
@@ -155,7 +171,7 @@ void add_quorum(CLI::App &root, Arguments &arguments) {
       ->type_name("NUMBER");
   init.add_flag("--force", arguments.quorum.force,
                 "also servers that were part of a quorum; nobody may hold a lock");
-  init.add_flag("-y,--yes", arguments.quorum.yes, "do not ask");
+  init.add_flag("-y,--yes", arguments.quorum.yes, "with --force: do not ask");
   quorum.add_subcommand("status", "which nodes vote, and why others do not");
   CLI::App &wait = *quorum.add_subcommand("wait", "stay until all nodes that can be reached vote");
   duration(wait, "--for", arguments.quorum.for_ms, "how long at most; default forever", true);
@@ -180,7 +196,8 @@ void add_others(CLI::App &root, Arguments &arguments) {
   bench.add_option("--threads", arguments.bench.threads, "that lock at once; default 4")
       ->type_name("NUMBER")
       ->check(CLI::Range(1, 256));
-  duration(bench, "--for", arguments.bench.duration_ms, "how long each part takes; default 2s");
+  duration(bench, "--for", arguments.bench.duration_ms, "how long each part takes; default 2s")
+      ->check(is_10_ms("--for"));
   CLI::App &completion = *root.add_subcommand("completion", "print completions for bash, zsh or fish");
   completion.add_option("SHELL", arguments.completion.shell, "bash, zsh or fish")
       ->required()
@@ -249,6 +266,16 @@ std::string typed(const std::string &word) {
   return is_plain ? word : quoted(word);
 }
 
+// The command that was named, each of its words with a space behind it.
+std::string command_in(const CLI::App &app) {
+  std::string command;
+  for (const CLI::App *at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    command += at->get_name() + " ";
+  }
+  return command;
+}
+
 // What stands where nothing is expected. Behind the key of run that is its command, as a rule, whose "--" was
 // forgotten; what in it looks like an option of run was taken for one: the command is shown whole only where it is.
 std::string why_not_expected(const CLI::App &app, const Arguments &arguments,
@@ -266,9 +293,7 @@ std::string why_not_expected(const CLI::App &app, const Arguments &arguments,
   }
   std::string all;
   for (const auto &word : extra) all += (all.empty() ? "'" : ", '") + word + "'";
-  std::string command;
-  for (const CLI::App *below : app.get_subcommands()) command += below->get_name() + " ";
-  return "no option or argument " + all + " is known here; see lockctl " + command + "--help";
+  return "no option or argument " + all + " is known here; see lockctl " + command_in(app) + "--help";
 }
 
 }  // namespace
@@ -308,16 +333,14 @@ void parse(int argc, char **argv, Arguments &arguments) {
     const auto unknown = app.remaining(true);  // of which the parser says only that something else is missing
     const std::string cause =
         unknown.empty() ? error.what() : "no command or option '" + unknown.front() + "'";
-    throw Failure(kUsage, printable(cause) + "; see lockctl --help");
+    throw Failure(kUsage, printable(cause) + "; see lockctl " + (unknown.empty() ? command_in(app) : "") + "--help");
   } catch (const CLI::ExtrasError &) {
     throw Failure(kUsage, printable(why_not_expected(app, arguments, words)));
   } catch (const CLI::ParseError &error) {
     throw Failure(kUsage, printable(error.what()) + "; see lockctl --help");
   }
-  for (const CLI::App *at = &app; !at->get_subcommands().empty();) {
-    at = at->get_subcommands().front();
-    arguments.command += (arguments.command.empty() ? "" : " ") + at->get_name();
-  }
+  arguments.command = command_in(app);
+  if (!arguments.command.empty()) arguments.command.pop_back();
   if (arguments.command == "run" && arguments.run.command.empty()) {
     throw Failure(kUsage, "run has no command; say: lockctl run KEY -- COMMAND ARGUMENT…");
   }

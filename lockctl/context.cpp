@@ -79,6 +79,11 @@ std::string why_none_is_granted(liblock_context *context, const std::string &not
   return notice.empty() ? message_in(result) : notice;
 }
 
+void say_what_may_be_missing(liblock_context *context, const std::string &notice) {
+  const std::string why = notice.empty() ? why_none_is_granted(context, "") : notice;
+  if (!why.empty()) say("there may be locks that are not shown: " + why);
+}
+
 std::string message_of(liblock_status status, const liblock_result &result) {
   return result.message[0] != '\0' ? message_in(result) : reworded(liblock_status_text(status));
 }

@@ -38,6 +38,9 @@ inline bool can_grant(const liblock_quorum_state &state) {
 // The same as it is now: the notice of the opening, or what the nodes say; "" where enough of them vote, or it is no
 // quorum.
 std::string why_none_is_granted(liblock_context *context, const std::string &notice);
+// A quorum whose nodes have forgotten what they had lists what the others know, which may be nothing: said where it was
+// so when a list began (notice), or is when it has ended.
+void say_what_may_be_missing(liblock_context *context, const std::string &notice);
 
 // OK, or one of the other statuses that the caller deals with himself, else a Failure with the result's message.
 liblock_status expect(liblock_status status, const liblock_result &result, liblock_status also = LIBLOCK_OK);

@@ -91,9 +91,11 @@ int tell(const liblock_report &report, bool json) {
 
 int dead(const Arguments &arguments) {
   const DeadOptions &options = arguments.dead;
-  const Context context = open_context(arguments.settings);
+  std::string notice;
+  const Context context = open_context(arguments.settings, false, &notice);
   if (!options.clear) {
     show(context.get(), arguments);
+    say_what_may_be_missing(context.get(), notice);
     return kDone;
   }
   liblock_report report;

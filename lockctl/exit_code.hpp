@@ -16,7 +16,7 @@ enum ExitCode : int {
   kUsage = 64,   // the command line, or a value in it, is wrong
   kUnavailable = 69,  // the server, or enough nodes of the quorum, cannot be asked now
   kInternal = 70,     // an error inside lockctl or the library
-  kSystem = 71,       // the system refused a process, a pipe, a terminal
+  kSystem = 71,       // the system refused a process, a pipe, a terminal, or to take the output
   kBusy = 75,         // somebody else has the lock, and the permitted wait is over: try again later
   kRefused = 77,      // the server refused the credentials, or a right is missing
   kUnsuitable = 78,   // this server, quorum or key cannot do that: it takes a change, not another try

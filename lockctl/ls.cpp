@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "context.hpp"
 #include "exit_code.hpp"
+#include "terminal.hpp"
 #include "text.hpp"
 
 namespace lockctl {
@@ -56,18 +57,14 @@ std::vector<std::string> row_of(const liblock_info *info) {
           printable(key_of(info))};
 }
 
-}  // namespace
-
-int ls(const Arguments &arguments) {
-  const Context context = open_context(arguments.settings);
-  if (arguments.list.count) return count(context.get(), arguments);
+int list(liblock_context *context, const Arguments &arguments) {
   const liblock_list_options wanted = list_options_of(arguments.list);
   const auto open = arguments.list.locks    ? liblock_list_locks
                     : arguments.list.queues ? liblock_list_queues
                                             : liblock_list_keys;
   liblock_cursor *raw = nullptr;
   liblock_result result = LIBLOCK_RESULT_INIT;
-  expect(open(context.get(), &wanted, &raw, &result), result);
+  expect(open(context, &wanted, &raw, &result), result);
   const Cursor cursor(raw);
   const bool progress = !is_terminal(1);  // on a terminal the rows themselves show it
   Table table({"TOKEN", "SINCE", "LEFT", "WAITING", "HOLDER", "KEY"});
@@ -91,6 +88,16 @@ int ls(const Arguments &arguments) {
   }
   show_progress("");
   return kDone;
+}
+
+}  // namespace
+
+int ls(const Arguments &arguments) {
+  std::string notice;
+  const Context context = open_context(arguments.settings, false, &notice);
+  const int code = (arguments.list.count ? count : list)(context.get(), arguments);
+  say_what_may_be_missing(context.get(), notice);
+  return code;
 }
 
 }  // namespace lockctl

@@ -2,7 +2,10 @@
 // lockctl, the operator's tool: reads the command line, finds the credentials, performs the command, and turns whatever
 // failed into one line and an exit code. No thread exists before a command opens a context.
 #include <array>
+#include <cerrno>
 #include <clocale>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string_view>
 
@@ -93,5 +96,10 @@ int guarded(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   setlocale(LC_CTYPE, "");
-  return lockctl::guarded(argc, argv);
+  const int code = lockctl::guarded(argc, argv);
+  // What could not be written was not told: a script would read nothing as the answer.
+  const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (is_written || code != lockctl::kDone) return code;
+  lockctl::say("the output cannot be written: " + std::string(std::strerror(errno)));
+  return lockctl::kSystem;
 }

@@ -90,7 +90,7 @@ void print_nodes(const std::vector<Record> &nodes) {
   }
 }
 
-void print(const liblock_quorum_state &state, const std::vector<Record> &nodes) {
+void print(const liblock_quorum_state &state, const std::vector<Record> &nodes, const std::string &message) {
   std::printf("%u of %u nodes vote, %u must grant: %s\n", state.voting, state.nodes, state.votes,
               can_grant(state) ? coloured(Colour::green, "locks can be granted").c_str()
                                : coloured(Colour::red, "no lock can be granted").c_str());
@@ -99,6 +99,12 @@ void print(const liblock_quorum_state &state, const std::vector<Record> &nodes) 
               static_cast<unsigned long long>(state.epoch), for_people(state.max_ttl_ms).c_str(),
               state.configuring == 1 ? ", a change of nodes is under way" : "");
   print_nodes(nodes);
+  // No node says why, where too few of the named servers belong to the quorum.
+  const auto is_up = [](const Record &node) {
+    return text_at(node, 2) == "up" && !std::get<bool>(node.fields[3].second);
+  };
+  if (state.voting == 0 && std::any_of(nodes.begin(), nodes.end(), is_up))
+    std::printf("%s\n", printable(message).c_str());
 }
 
 struct Seen {
@@ -143,7 +149,7 @@ void show(Seen seen, bool json) {
                           .set("nodes", std::move(seen.nodes)))
                   .c_str());
   } else {
-    print(seen.state, seen.nodes);
+    print(seen.state, seen.nodes, seen.message);
   }
 }
 

@@ -62,7 +62,7 @@ int release(const Arguments &arguments) {
                   options.drop_queue ? "sent away" : "waiting");
     std::puts("");
   }
-  return status == LIBLOCK_OK ? kDone : kNothing;
+  return status == LIBLOCK_OK || (waiting > 0 && options.drop_queue) ? kDone : kNothing;
 }
 
 }  // namespace lockctl

@@ -19,6 +19,7 @@
 #include "commands.hpp"
 #include "context.hpp"
 #include "exit_code.hpp"
+#include "server_news.hpp"
 #include "text.hpp"
 #include "wording.hpp"
 
@@ -27,6 +28,7 @@ namespace {
 
 constexpr int64_t kSayAfterMs = 500;  // a wait that is shorter is not worth a line
 constexpr int64_t kLookMs = 50;  // between two looks at a lease that may end, or at processes being killed
+constexpr int64_t kUsualTtlMs = 30000;
 constexpr int64_t kQuarter = 4;  // of the lease: what the command has at most to end before it
 
 int64_t time_of_day_ms() {
@@ -46,6 +48,7 @@ class Run {
         json_(arguments.settings.json),
         child_(options_.command, signals_),
         context_(open_context(arguments.settings, false, &notice_)) {
+    news_.listen(context_.get());
     liblock_result result = LIBLOCK_RESULT_INIT;
     const std::string name = "lockctl:" + base_name(options_.command[0]);
     liblock_owner *owner = nullptr;
@@ -84,9 +87,8 @@ class Run {
     liblock_acquire_options_init(&wanted, sizeof wanted);
     wanted.owner = owner_.get();
     wanted.completions = ends_.get();
-    wanted.ttl_ms = options_.ttl_ms == LIBLOCK_TTL_AUTO && (options_.no_renew || options_.max_hold_ms >= 0)
-                        ? 30000
-                        : options_.ttl_ms;
+    const bool has_no_number = options_.ttl_ms == LIBLOCK_TTL_AUTO && options_.no_renew;
+    wanted.ttl_ms = has_no_number ? usual_ttl_ms() : options_.ttl_ms;
     wanted.renew = wanted.ttl_ms != LIBLOCK_TTL_AUTO && !options_.no_renew ? 1 : 0;
     wanted.max_hold_ms = options_.max_hold_ms;
     wanted.wait_ms = options_.wait_ms;
@@ -101,6 +103,14 @@ class Run {
         liblock_acquire_async(context_.get(), key.data(), key.size(), &wanted, nullptr, nullptr, &request);
     if (asked != LIBLOCK_OK) throw Failure(exit_code_of(asked), refusal(asked, wanted), asked);
     return await_grant(request);
+  }
+
+  // What AUTO stands for, where there must be a number.
+  int64_t usual_ttl_ms() const {
+    liblock_quorum_state state;
+    liblock_quorum_state_init(&state, sizeof state);
+    const bool is_quorum = liblock_quorum_status(context_.get(), &state, nullptr, nullptr, nullptr) == LIBLOCK_OK;
+    return is_quorum && state.max_ttl_ms > 0 ? std::min(kUsualTtlMs, state.max_ttl_ms) : kUsualTtlMs;
   }
 
   // The asynchronous call has no result that could say which value was wrong; one that waits has, refuses the same, and
@@ -261,11 +271,14 @@ class Run {
 
   void end_by(const char *why, int64_t in_ms) {
     kill_at_ms_ = now_ms() + in_ms;
+    const std::string trouble = news_.trouble(context_.get());
     if (json_) {
-      tell("lost", Record().set("why", std::string(why)).set("token", token_));
+      Record record;
+      record.set("why", std::string(why)).set("token", token_);
+      tell("lost", trouble.empty() ? std::move(record) : std::move(record.set("message", trouble)));
     } else {
-      say(printable(options_.key) + ": the lock " + why + "; the command is ended (SIGTERM, SIGKILL in " +
-          for_people(in_ms) + ")");
+      say(printable(options_.key) + ": the lock " + why + (trouble.empty() ? "" : ": " + printable(trouble)) +
+          "; the command is ended (SIGTERM, SIGKILL in " + for_people(in_ms) + ")");
     }
     if (in_ms <= 0)
       return child_.signal_all(SIGKILL);  // which ends also what is stopped, without waking it up
@@ -312,6 +325,7 @@ class Run {
   const bool json_;
   Signals signals_;
   Child child_;
+  ServerNews &news_ = ServerNews::of_process();
   std::string notice_;  // of a quorum that could not grant
   Context context_;
   Owner owner_;

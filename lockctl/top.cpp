@@ -29,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 class Top {
  public:
   explicit Top(const Arguments &arguments)
-      : arguments_(arguments), context_(open_context(arguments.settings)) {
+      : arguments_(arguments), context_(open_context(arguments.settings, false, &notice_)) {
     view_.url = printable(without_password(arguments.settings.url));
   }
 
@@ -61,11 +61,13 @@ class Top {
       view_.keys = std::move(keys);
       count();
       view_.trouble.clear();
+      view_.missing = why_none_is_granted(context_.get(), looked_at_ ? "" : notice_);
       looked_at_ = now;
     } catch (const Failure &failure) {
       // What was seen last stays; a server that never answered is a mistake of the caller's.
       if (failure.code != kUnavailable || !looked_at_) throw;
       view_.trouble = failure.what();
+      view_.granted_per_s = view_.ended_per_s = 0;
     }
     view_.at_us = std::chrono::duration_cast<std::chrono::microseconds>(
                       std::chrono::system_clock::now().time_since_epoch())
@@ -153,6 +155,7 @@ class Top {
 
   const Arguments &arguments_;
   const Signals signals_;
+  std::string notice_;  // of a quorum that could not grant
   const Context context_;
   std::optional<Screen> screen_;
   std::optional<Clock::time_point> looked_at_;

@@ -112,6 +112,7 @@ Record record_of(const View &view, size_t keys_max) {
       .set("granted_per_s", view.granted_per_s)
       .set("ended_per_s", view.ended_per_s)
       .set("trouble", view.trouble.empty() ? Value(std::monostate()) : Value(view.trouble))
+      .set("missing", view.missing.empty() ? Value(std::monostate()) : Value(view.missing))
       .set("waits", std::move(waits))
       .set("keys", std::move(keys));
 }
@@ -122,8 +123,10 @@ std::vector<std::string> lines_of(const View &view, Sort sort, size_t first, siz
   lines.push_back(with_commas(view.locks) + " locks held, " + with_commas(view.waiters) + " waiting in " +
                   with_commas(view.queues) + " queues; seen " + rate(view.granted_per_s) + " granted, " +
                   rate(view.ended_per_s) + " ended");
-  lines.push_back(view.trouble.empty() ? "waiting now, for"
-                                       : "NO ANSWER, this is old: " + printable(view.trouble));
+  const std::string noted = !view.trouble.empty()   ? "NO ANSWER, this is old: " + view.trouble
+                            : !view.missing.empty() ? "THERE MAY BE MORE: " + view.missing
+                                                    : "waiting now, for";
+  lines.push_back(printable(noted));
   for (size_t n = 0; n < view.waits.size(); n++) lines.push_back(wait_line(view, n));
   lines.push_back(padded("WAITING", 9) + padded("HELD", 9) + padded("LEFT", 9) +
                   padded("HOLDER", holder_columns(columns)) + "  KEY");

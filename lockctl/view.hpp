@@ -16,6 +16,7 @@ constexpr std::array<int64_t, 5> kWaitsBelowMs = {10, 100, 1000, 10000, 60000};
 
 struct View {
   std::string url, trouble;  // trouble: why what is shown is old; empty = it is not
+  std::string missing;       // why there may be locks that are not shown; the same
   Snapshot keys;
   int64_t at_us = 0;
   uint64_t locks = 0, queues = 0, waiters = 0;

@@ -22,10 +22,13 @@ constexpr int64_t kLookAgainMs = 1000;  // a wait goes on in silence while the s
 class Watch {
  public:
   explicit Watch(const Arguments &arguments)
-      : arguments_(arguments), context_(open_context(arguments.settings)), end_ms_(arguments.watch.for_ms) {}
+      : arguments_(arguments),
+        context_(open_context(arguments.settings, false, &notice_)),
+        end_ms_(arguments.watch.for_ms) {}
 
   int perform() {
-    while (rest_ms() != 0) {
+    if (!notice_.empty()) say_what_may_be_missing(context_.get(), notice_);
+    do {
       try {
         if (arguments_.watch.key.empty()) {
           look_at_all();
@@ -38,8 +41,8 @@ class Watch {
         is_reachable_ = false;
         pause(kRetryMs);
       }
-    }
-    return kDone;
+    } while (rest_ms() != 0);
+    return has_answered_ ? kDone : kUnavailable;
   }
 
  private:
@@ -57,7 +60,7 @@ class Watch {
 
   void note_answer() {
     if (!is_reachable_) print("answers", "", "the server answers again");
-    is_reachable_ = true;
+    is_reachable_ = has_answered_ = true;
   }
 
   void look_at_one() {
@@ -113,12 +116,13 @@ class Watch {
   }
 
   const Arguments &arguments_;
+  std::string notice_;  // of a quorum that could not grant
   const Context context_;
   const int64_t end_ms_;
   const Clock::time_point began_ = Clock::now();
   std::optional<KeyState> last_;
   Snapshot all_;
-  bool is_reachable_ = true;
+  bool is_reachable_ = true, has_answered_ = false;
 };
 
 }  // namespace

@@ -21,8 +21,12 @@ constexpr std::array kWords = {
     Word{"liblock_quorum_status", "lockctl quorum status"},
     Word{"liblock_inspect", "lockctl info"},
     Word{"liblock_list_each with zombies_only", "lockctl ls --zombies"},
-    Word{"FORCE marks it anew", "--force marks it anew"},
-    Word{"once more, with FORCE", "once more, with --force"},
+    Word{"LIBLOCK_QUORUM_INIT_FORCE", "--force"},
+    // Commands come and go: none of them stays for so long.
+    Word{"each process counts that for itself: here that ends in", "lockctl quorum wait stays until that ends, in"},
+    Word{"wait in a process that stays", "wait by lockctl quorum wait"},
+    Word{"its quarantine in a process that stays", "its quarantine by lockctl quorum wait"},
+    Word{"max_hold_ms must be 1 or more, or -1 for none", "--max-hold must be 1ms or more"},
     Word{"connect_timeout_ms", "--timeout"},
     Word{"command_timeout_ms", "--timeout"},
     Word{"max_hold_ms", "--max-hold (max_hold_ms)"},
@@ -34,6 +38,8 @@ constexpr std::array kWords = {
     Word{"votes is", "--votes is"},
     // Constants, which nobody can type.
     Word{"), LIBLOCK_TTL_AUTO or LIBLOCK_TTL_NONE", ")"},
+    Word{"), or LIBLOCK_TTL_AUTO", ")"},
+    Word{"; LIBLOCK_TTL_AUTO is renewed as it is", ""},
     Word{", or LIBLOCK_DEFAULT", ""},
     Word{"LIBLOCK_VOTES_ALL", "-1 for all"},
 };
@@ -64,10 +70,6 @@ std::string reworded(std::string_view text) {
   return out;
 }
 
-std::string message_in(const liblock_result &result) {
-  const std::string_view text = result.message;
-  if (text.size() + 1 < sizeof result.message) return reworded(text);
-  return reworded(text.substr(0, text.find_last_of(' '))) + " …";
-}
+std::string message_in(const liblock_result &result) { return reworded(result.message); }
 
 }  // namespace lockctl

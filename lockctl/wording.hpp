@@ -13,7 +13,7 @@ namespace lockctl {
 // "begin … with liblock_quorum_init" as "begin … with lockctl quorum init". What lockctl has no word for stays.
 std::string reworded(std::string_view text);
 
-// The message of a result, reworded; where it was too long for the result, it ends after a whole word, with "…".
+// The message of a result, reworded.
 std::string message_in(const liblock_result &result);
 
 }  // namespace lockctl

@@ -58,6 +58,19 @@ def a_release_with_its_queue_sends_all_away():
 
 
 @test
+def a_queue_that_is_sent_away_is_something_done_where_nobody_holds():
+    with Server() as server, held(server.url, "k") as holder, waiting(server.url, "k") as waiter:
+        for stopped in (holder, waiter):
+            stopped.signal(signal.SIGSTOP)
+        server.call("DEL", "liblock:k")
+        same(lockctl("release", "--force", "--drop-queue", "--yes", "k", url=server.url).out,
+             "k: nobody held it, 1 sent away\n")
+        for stopped in (holder, waiter):
+            stopped.signal(signal.SIGCONT)
+        same((holder.done().code, waiter.done().code), (79, 75))
+
+
+@test
 def clear_takes_all_of_the_prefix_and_nothing_else():
     with Server() as server, held(server.url, "a") as a, held(server.url, "b") as b, \
             waiting(server.url, "b") as waiter, held(server.url, "c", "--prefix", "other:") as other:

@@ -22,6 +22,13 @@ def every_command_of_a_server_that_is_not_there_is_69_and_names_it():
 
 
 @test
+def a_watch_that_was_never_answered_is_69():
+    for words in ([], ["k"]):
+        done = lockctl("watch", "--for", "300ms", *words, url=UNREACHABLE, code=69)
+        same((len(done.out.splitlines()), "127.0.0.1:1" in done.out), (1, True))
+
+
+@test
 def a_local_context_is_refused_where_there_could_be_nothing_to_see():
     for words in (["ls"], ["run", "k", "--", "true"], ["info", "k"], ["clear", "--yes"]):
         done = lockctl(*words, url="local:", code=78)

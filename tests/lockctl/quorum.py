@@ -107,6 +107,47 @@ def who_waits_for_nodes_that_do_not_vote_is_told_why_and_what_to_do_unless_quiet
 
 
 @test
+def what_was_not_taken_away_everywhere_is_said_to_be_held_still():
+    nobody = "quorum:" + ",".join(f"redis://127.0.0.1:{port}" for port in (1, 2, 3))
+    for words in ([], ["--json"]):
+        done = lockctl("release", "--force", "--yes", *words, "k", url=nobody, code=69)
+        same((done.out, "127.0.0.1:1" in done.err), ("", True))
+    with founded() as servers, held(servers.url, "k"):
+        with servers[1].paused(), servers[2].paused():
+            done = lockctl("release", "--force", "--yes", "k", url=servers.url, code=69)
+        same("taken away on 1 of 3 nodes, fewer than must vote: its holder may have it still" in done.err, True)
+
+
+@test
+def a_list_of_nodes_that_do_not_vote_says_that_locks_may_be_missing():
+    with quorum() as servers:
+        for words in (["ls"], ["ls", "--json"], ["ls", "--count"], ["dead"], ["watch", "--for", "300ms"]):
+            done = lockctl(*PATIENT, *words, url=servers.url)
+            same(("locks that are not shown: 3 of 3 nodes do not vote yet" in done.err, "not vote" in done.out),
+                 (True, False))
+        shown = lockctl(*PATIENT, "top", url=servers.url)
+        same("THERE MAY BE MORE: 3 of 3 nodes do not vote yet" in shown.out, True)
+        seen = lockctl(*PATIENT, "top", "--json", "--rounds", "1", url=servers.url).json
+        same("do not vote yet" in seen["missing"], True)
+    with founded() as servers:
+        for words in (["ls"], ["dead"], ["watch", "--for", "300ms"]):
+            same(lockctl(*PATIENT, *words, url=servers.url).err, "")
+        same(lockctl(*PATIENT, "top", "--json", "--rounds", "1", url=servers.url).json["missing"], None)
+
+
+@test
+def a_lease_is_as_long_as_the_quorum_allows_unless_a_longer_one_is_asked_for():
+    most = min(25000, int(5000 * SLOW))
+    with quorum() as servers:
+        lockctl("quorum", "init", "--max-ttl", f"{most}ms", url=servers.url)
+        for words in (["--no-renew"], ["--max-hold", "1h"], []):
+            same(lockctl(*PATIENT, "run", *words, "k", "--", "true", url=servers.url).err, "")
+        for ttl in ("30s", f"{most + 1}ms"):
+            done = lockctl("run", "--ttl", ttl, "k", "--", "true", url=servers.url, code=64)
+            same(f"longer than the quorum's max_ttl_ms, {most}" in done.err, True)
+
+
+@test
 def init_makes_a_quorum_once_and_again_only_by_force_and_a_yes():
     with founded() as servers:
         shown = lockctl("quorum", "status", "--json", url=servers.url).json
@@ -187,6 +228,26 @@ def set_nodes_replaces_a_server_while_a_lock_is_held():
         assert eventually(lambda: lockctl("quorum", "status", "--json", url="quorum:" + ",".join(nodes),
                                           code=None).json["voting"] == 3, 30)
         same(lockctl("info", "--json", "k", url="quorum:" + ",".join(nodes)).json["held"], True)
+
+
+@test
+def that_too_few_of_the_named_servers_are_left_in_the_quorum_is_said_by_whoever_is_asked():
+    with founded() as servers, Server() as first, Server() as second:
+        lockctl("quorum", "set-nodes", servers[0].url, first.url, second.url, url=servers.url)
+        # Two of the url are none of its nodes any more, and not counted.
+        shown = lockctl("quorum", "status", url=f"quorum:{servers[0].url},{first.url},{servers[1].url}").out
+        same("3 of 3 nodes vote, 2 must grant" in shown and "refused" in shown, True)
+        for server in servers.servers[1:]:
+            server.kill()
+        why = "of the 3 servers that are named, 1 belong to the quorum that answers"
+        shown = eventually(lambda: why in lockctl("quorum", "status", url=servers.url, code=69).out, 30)
+        same(shown, True)
+        told = lockctl("quorum", "status", "--json", url=servers.url, code=69).json
+        same((told["can_grant"], told["voting"], why in told["message"]), (False, 0, True))
+        same(why in lockctl(*PATIENT, "ls", url=servers.url).err, True)
+        same(why in lockctl(*PATIENT, "run", "-n", "k", "--", "true", url=servers.url, code=69).err, True)
+        left = "quorum:" + ",".join(server.url for server in (servers[0], first, second))
+        same(eventually(lambda: lockctl("run", "-n", "k", "--", "true", url=left, code=None).code == 0, 30), True)
 
 
 @test

@@ -55,7 +55,7 @@ def what_is_wrong_in_a_request_is_64_and_the_value_is_named():
         for words, cause in ((["--ttl", "5ms", "k"], "--ttl (ttl_ms) is 5; use 20 to "), ([""], "KEY: it is empty"),
                              (["k" * 513], "KEY: it has 513 bytes"), (["--max-hold", "5ms", "k"], "--max-hold "),
                              (["--value", "v" * 4097, "k"], "the size of --value is 4097; use 0 to 4096"),
-                             (["--priority", "2000000", "k"], "--priority is 2000000; use ")):
+                             (["--order", "priority", "--priority", "2000000", "k"], "--priority is 2000000; use ")):
             done = lockctl("run", *words, "--", "true", url=server.url, code=64)
             same((cause in done.err, "LIBLOCK_" in done.err), (True, False))
         same(server.locks(), [])
@@ -191,7 +191,7 @@ def without_renewal_the_command_ends_before_its_lease():
     with Server() as server, Folder() as folder:
         for words in (["--ttl", "1s", "--no-renew"], ["--ttl", "500ms", "--max-hold", "1s"]):
             done = lockctl("run", *words, "k", *shell(STUBBORN, folder), url=server.url, code=79)
-            same("ends and is not renewed" in done.err, True)
+            same("ends and is not renewed; the command is ended" in done.err, True)
             same(is_alive(folder.number("pid")), False)
             os.unlink(folder.file("pid"))
 
@@ -210,7 +210,7 @@ def a_server_that_is_killed_ends_the_command_within_the_lease_also_a_stubborn_on
             last = folder.number("beat")
             # It was renewed before the server was killed at the latest; the rest is what a busy machine takes to kill.
             assert last <= killed + (ttl + 1.0 * SLOW) * 1e9, (last - killed) / 1e9
-            assert "is ended" in done.err, done
+            assert f"ends and is not renewed: {server.url}: " in done.err and "is ended" in done.err, done
 
 
 @test

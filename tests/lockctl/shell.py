@@ -71,6 +71,41 @@ def a_timeout_that_is_out_of_range_is_named_as_it_was_given():
 
 
 @test
+def output_that_cannot_be_written_is_no_answer():
+    with Server() as server:
+        for words in (["ls", "--count"], ["dead"], ["ping"], ["bench", "--json", "--for", "10ms"]):
+            script = " ".join([PROGRAM, *words]) + " >/dev/full"
+            done = subprocess.run(["sh", "-c", script], env=environment(server.url), capture_output=True, text=True)
+            same((done.returncode, "cannot be written: No space left" in done.stderr), (71, True))
+
+
+@test
+def looks_without_a_pause_between_them_are_refused():
+    for words in (["top"], ["watch"]):
+        err = lockctl(*words, "--interval", "0", url="redis://127.0.0.1:1", code=64).err
+        same(err, "lockctl: --interval: '0' is out of range; give 10ms or more; see lockctl --help\n")
+    err = lockctl("bench", "--for", "0", url="local:", code=64).err
+    same(err, "lockctl: --for: '0' is out of range; give 10ms or more; see lockctl --help\n")
+
+
+@test
+def what_is_missing_points_to_the_help_of_its_command():
+    for words, missing in ((["run", "--", "true"], "KEY"), (["info"], "KEY"), (["quorum"], "A subcommand"),
+                           (["quorum", "set-nodes"], "SERVER")):
+        err = lockctl(*words, url="redis://127.0.0.1:1", code=64).err
+        command = " ".join(word for word in words if word not in ("--", "true"))
+        same(err, f"lockctl: {missing} is required; see lockctl {command} --help\n")
+
+
+@test
+def options_that_would_mean_nothing_together_are_refused():
+    for words in (["run", "--wait", "3s", "--no-wait", "k", "--", "true"],
+                  ["run", "--priority", "5", "k", "--", "true"], ["dead", "--older-than", "1s"],
+                  ["top", "--rounds", "0"]):
+        lockctl(*words, url="redis://127.0.0.1:1", code=64)
+
+
+@test
 def no_server_is_guessed():
     same("LIBLOCK_URL" in lockctl("ls", code=64).err, True)
     lockctl("ls", url="redis:/nonsense", code=78)
