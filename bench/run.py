@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 
 from harness import groups, java_peers, machine, peers, programs, report, servers
 from harness.failed import Failed
@@ -80,8 +81,8 @@ def prepare(build, selected):
 
 def measure(build, steps, count, is_patient, failures):
     """What fails is left out from then on, and why goes to failures, by program and benchmark: of a run of half an hour
-    the rest stays."""
-    taken, foreign = [], 0.0
+    the rest stays. Also: the largest share that others had, and the seconds that each step took."""
+    taken, foreign, spent = [], 0.0, Counter()
     progress = Progress(count * len(steps))
     for nth in range(count):
         metrics = {}
@@ -91,19 +92,27 @@ def measure(build, steps, count, is_patient, failures):
             if (program, tuple(names)) in failures:
                 continue
             repeats = programs.REPEATS_WHEN_BUSY if is_patient else 0
+            step_began = time.monotonic()
             try:
                 found, share = programs.run_quietly(build, (program, names), repeats)
             except Failed as failure:
                 failures[program, tuple(names)] = str(failure)
                 progress.says(f"{program}{alone}: {failure}")
                 continue
+            spent[program, tuple(names)] += time.monotonic() - step_began
             metrics.update(found)
             foreign = max(foreign, share)
             if share > machine.BUSY:
                 progress.says(f"{program}{alone}: others used {100 * share:.0f} % of the machine meanwhile")
         taken.append(metrics)
     progress.ends()
-    return taken, foreign
+    return taken, foreign, spent
+
+
+def seconds_of(needs, spent):
+    """How long the steps took that these metrics come from."""
+    return round(sum(seconds for (program, names), seconds in spent.items()
+                     if any(programs.is_of(need, program, name) for need in needs for name in names)))
 
 
 def without(selected, failures):
@@ -168,7 +177,7 @@ def run_and_report(options, selected, build):
     steps, missing = prepare(build, selected)
     failures = {}
     began = time.monotonic()
-    taken, foreign = measure(build, steps, options.rounds, options.patience > 0, failures)
+    taken, foreign, spent = measure(build, steps, options.rounds, options.patience > 0, failures)
     seconds = time.monotonic() - began
     missing.update(without(selected, failures))
     missing.update(peers.failed({need for row in selected for need in row.needs} - missing.keys(), taken))
@@ -193,7 +202,20 @@ def run_and_report(options, selected, build):
             sys.exit("the pages are left as they were: the build is none to measure, others used more than "
                      f"{100 * machine.TOO_BUSY:.0f} % of the machine during a program, or a benchmark failed")
         write_tables(selected, run, missing)
+        keep_times(selected, run, spent)
     return 1 if failures or (not say_what_was_missed(entries) and options.require) else 0
+
+
+def keep_times(selected, run, spent):
+    """Of a run of everything: how long it took, and the part of each table."""
+    if not set(groups.GROUPS["all"]) <= set(selected):
+        return
+    parts = {}
+    for name, table in groups.TABLES.items():
+        if table in groups.whole(selected):
+            parts[name] = seconds_of({need for row in table.rows for need in row.needs}, spent)
+    about = {name: run[name] for name in ("when", "version", "rounds", "machine", "seconds")}
+    keep({**about, "seconds_of_tables": parts}, "times.json")
 
 
 def write_tables(selected, run, missing):
