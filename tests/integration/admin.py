@@ -17,6 +17,13 @@ def emptied():
     SERVER.call("FLUSHALL")
 
 
+def listens(agent, admin):
+    """Its messages come. Until they do, who waits asks once more, and may be granted what is being cleared."""
+    lock = status(agent("acquire", "c", "heard", ttl_ms=60000), "OK")
+    status(admin("force", "c", "heard"), "OK")
+    assert eventually(lambda: agent("is_held", "c", lock.lock).status == "LOST")
+
+
 @test
 def an_info_says_who_holds_since_when_and_where():
     emptied()
@@ -80,6 +87,7 @@ def who_knows_the_value_releases_prolongs_and_updates_without_a_handle():
 def clear_tells_holders_and_waiters_of_other_processes():
     emptied()
     with opened(Agent()) as agent, opened(Agent()) as other, opened(Agent()) as admin:
+        listens(other, admin)
         lock = status(agent("acquire", "c", "k", ttl_ms=60000), "OK")
         waiting = other.ask("acquire", "c", "k")
         assert eventually(lambda: admin("inspect", "c", "k").waiters == 1)
@@ -114,6 +122,8 @@ def clear_of_many_locks_takes_a_script_call_for_a_batch():
 def clear_of_an_instance_or_an_owner_leaves_all_others_their_places():
     emptied()
     with opened(Agent()) as one, opened(Agent()) as two, opened(Agent()) as admin:
+        for agent in (one, two):
+            listens(agent, admin)
         status(one("acquire", "c", "a", ttl_ms=60000), "OK")
         kept = status(two("acquire", "c", "b", ttl_ms=60000), "OK")
         next_one = two.ask("acquire", "c", "a", ttl_ms=60000)
