@@ -228,6 +228,8 @@ void Attempt::failed(const Failure &failure) {
   const bool unsure =
       failure.sent || failure.status == Status::SERVER || failure.status == Status::WRONG_TYPE;
   const bool is_lost = was_sent_ && unsure;
+  if (!failure.sent) not_after_us_ = 0;  // it was answered, or never was on its way
+  if (!was_sent_ && !had_place_ && request_ != nullptr) instance_.waiting.forget_id(*request_);
   if (failure.status != Status::CLOSED && (is_lost || (had_place_ && request_ == nullptr))) {
     if (request_ != nullptr) {
       instance_.waiting.undo(*request_, *this);

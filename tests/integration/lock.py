@@ -3,7 +3,7 @@
 """What a lock on a server is: its record, its lease, its tokens, its waiters, and how many calls all that takes."""
 import time
 
-from harness import SLOW, Agent, Server, eventually, main, same, status, test
+from harness import SLOW, Agent, Server, eventually, free_port, main, same, status, test
 
 SERVER = None
 COUNTED = {"zombie_interval_ms": -1}  # no sign of life among the calls
@@ -384,6 +384,25 @@ def close_gives_everything_back_and_leave_lets_it_run_out():
         same(SERVER.call("EXISTS", "liblock:given"), 0)
         same(SERVER.call("EXISTS", "liblock:left"), 1)
         SERVER.call("DEL", "liblock:left")
+
+
+@test
+def a_context_whose_requests_were_refused_for_good_closes_at_once():
+    SERVER.call("RPUSH", "liblock:list", "no lock")
+    with Server("--requirepass", "right") as locked:
+        refusing = (
+            (f"redis://127.0.0.1:{free_port()}/0", "k", "CONNECT"),
+            (locked.url, "k", "AUTH"),
+            (SERVER.url, "list", "WRONG_TYPE"),
+        )
+        for wait_ms in (0, 20000):
+            for url, key, refused in refusing:
+                with opened(Agent(), url, command_timeout_ms=30000) as agent:
+                    status(agent("acquire", "c", key, wait_ms=wait_ms), refused)
+                    began = time.monotonic()
+                    status(agent("close", "c"), "OK")
+                    assert time.monotonic() - began < 5 * SLOW, (url, refused, wait_ms)
+    SERVER.call("DEL", "liblock:list")
 
 
 @test
