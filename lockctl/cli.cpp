@@ -296,6 +296,8 @@ std::string why_not_expected(const CLI::App &app, const Arguments &arguments,
   return "no option or argument " + all + " is known here; see lockctl " + command_in(app) + "--help";
 }
 
+std::string no_such(const std::string &word) { return "no command or option '" + word + "'"; }
+
 }  // namespace
 
 std::vector<CommandSpec> describe() {
@@ -309,7 +311,8 @@ std::vector<CommandSpec> describe() {
 
 void parse(int argc, char **argv, Arguments &arguments) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  if (!words.empty() && words.front() == "help") {  // as it is asked for elsewhere: help COMMAND
+  const bool is_asked_for = !words.empty() && words.front() == "help";  // as elsewhere: help COMMAND
+  if (is_asked_for) {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
@@ -327,12 +330,15 @@ void parse(int argc, char **argv, Arguments &arguments) {
   try {
     app.parse(reversed);
   } catch (const CLI::Success &wish) {
+    const auto unknown = app.remaining(true);
+    if (is_asked_for && !unknown.empty())
+      throw Failure(kUsage, printable(no_such(unknown.front())) + "; see lockctl --help");
     app.exit(wish);
     return;
   } catch (const CLI::RequiredError &error) {
     const auto unknown = app.remaining(true);  // of which the parser says only that something else is missing
     const std::string cause =
-        unknown.empty() ? error.what() : "no command or option '" + unknown.front() + "'";
+        unknown.empty() ? error.what() : no_such(unknown.front());
     throw Failure(kUsage, printable(cause) + "; see lockctl " + (unknown.empty() ? command_in(app) : "") + "--help");
   } catch (const CLI::ExtrasError &) {
     throw Failure(kUsage, printable(why_not_expected(app, arguments, words)));

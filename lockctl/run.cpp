@@ -13,6 +13,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "child.hpp"
 #include "clock.hpp"
@@ -27,6 +28,7 @@ namespace lockctl {
 namespace {
 
 constexpr int64_t kSayAfterMs = 500;  // a wait that is shorter is not worth a line
+constexpr int64_t kNewsMs = 1000;  // between two looks at what holds up a wait
 constexpr int64_t kLookMs = 50;  // between two looks at a lease that may end, or at processes being killed
 constexpr int64_t kUsualTtlMs = 30000;
 constexpr int64_t kQuarter = 4;  // of the lease: what the command has at most to end before it
@@ -128,10 +130,9 @@ class Run {
 
   int await_grant(liblock_request request) {
     int ended_by = 0;
-    const int64_t began = now_ms();
-    bool has_said = options_.quiet;
+    int64_t say_at_ms = now_ms() + kSayAfterMs;
     for (;;) {
-      wait_for_news(has_said ? -1 : std::max<int64_t>(0, began + kSayAfterMs - now_ms()));
+      wait_for_news(options_.quiet ? -1 : std::max<int64_t>(0, say_at_ms - now_ms()));
       for (int signal = signals_.next(); signal != 0; signal = signals_.next()) {
         if (signal == SIGCHLD) child_.reap();
         if (signal == SIGTSTP) raise(SIGSTOP);
@@ -139,9 +140,9 @@ class Run {
         ended_by = signal;
         liblock_cancel(context_.get(), request);
       }
-      if (!has_said && now_ms() - began >= kSayAfterMs) {
-        has_said = true;
+      if (!options_.quiet && now_ms() >= say_at_ms) {
         say_waiting();
+        say_at_ms = now_ms() + kNewsMs;
       }
       liblock_completion end = {};
       end.struct_size = sizeof end;
@@ -182,8 +183,13 @@ class Run {
     return reworded(end.message != nullptr ? end.message : liblock_status_text(end.status));
   }
 
-  void say_waiting() const {
-    const std::string why = why_none_is_granted(context_.get(), notice_);
+  // Once; and again when a server goes meanwhile, or too many of them.
+  void say_waiting() {
+    std::string why = news_.trouble(context_.get());
+    if (!why.empty() && !notice_.empty()) why = std::exchange(notice_, "");
+    const bool is_told = std::exchange(has_said_, true) && (why.empty() || is_held_up_);
+    is_held_up_ = !why.empty();
+    if (is_told) return;
     if (json_) return tell("waiting", why.empty() ? Record() : Record().set("message", why));
     if (!why.empty()) say(printable(options_.key) + ": waiting: " + why);
     if (is_terminal(STDERR_FILENO)) show_progress("lockctl: waiting for " + printable(options_.key) + " …");
@@ -327,6 +333,8 @@ class Run {
   Child child_;
   ServerNews &news_ = ServerNews::of_process();
   std::string notice_;  // of a quorum that could not grant
+  bool has_said_ = false;    // that it waits
+  bool is_held_up_ = false;  // by servers that do not answer, as far as was said
   Context context_;
   Owner owner_;
   Completions ends_;

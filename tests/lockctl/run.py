@@ -296,6 +296,23 @@ def the_command_is_forked_first_and_goes_when_lockctl_is_killed_while_it_waits()
 
 
 @test
+def a_wait_whose_server_goes_says_so_once_and_ends_well_when_it_is_back():
+    for words, first in (([], []), (["--json"], [{"event": "waiting", "key": "k"}])):
+        with Server() as server, held(server.url, "k"), \
+                Running("run", *words, "k", "--", "true", url=server.url) as running:
+            assert eventually(lambda: len(queue_of(server.url, "k")) == 1, 20)
+            for told in first:
+                same(json.loads(running.line(running.process.stderr)), told)
+            server.kill()
+            line = running.line(running.process.stderr)
+            same(("waiting" in line, f"{server.url}: " in line), (True, True))
+            time.sleep(2.2)  # two looks that find nothing new
+            server.start()
+            done = running.done()
+        same((done.code, done.err.count("waiting")), (0, 0))
+
+
+@test
 def each_step_is_told_as_json_on_standard_error():
     with Server() as server:
         with held(server.url, "k") as holder:

@@ -49,6 +49,8 @@ def a_command_that_does_not_exist_is_named_and_help_is_one():
         same("nonsense'" in lockctl(*words, code=64).err, True)
     for words in ([], ["run"], ["quorum", "init"]):
         same(lockctl("help", *words).out, lockctl(*words, "--help").out)
+    for words in (["nonsense"], ["quorum", "nonsense"]):
+        same("nonsense'" in lockctl("help", *words, code=64).err, True)
 
 
 @test

@@ -65,13 +65,14 @@ class Running:
     def is_running(self):
         return self.process.poll() is None
 
-    def line(self):
-        """The next line that it prints, which must come."""
+    def line(self, stream=None):
+        """The next line that it prints, which must come; on its standard output, if no other stream is named."""
+        stream = stream or self.process.stdout
         text = b""
         while not text.endswith(b"\n"):
-            if not select.select([self.process.stdout], [], [], 20 * SLOW)[0]:
+            if not select.select([stream], [], [], 20 * SLOW)[0]:
                 raise AssertionError(f"{self.words} says no more; the last was {text!r}")
-            byte = os.read(self.process.stdout.fileno(), 1)
+            byte = os.read(stream.fileno(), 1)
             assert byte, f"{self.words} has ended"
             text += byte
         return text.decode("utf-8", "replace")
