@@ -86,7 +86,8 @@ apt_install() { # NEED…
   mapfile -t names < <(apt_names "$@")
   if [ "${#names[@]}" -gt 0 ]; then
     echo "dev: installing ${names[*]}" >&2
-    logged "$log" "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=600 install -qy --no-install-recommends "${names[@]}" && return 0
+    logged "$log" "${as_root[@]}" apt-get install -qy --no-install-recommends -o DPkg::Lock::Timeout=600 \
+      "${names[@]}" && return 0
   fi
   grep -E '^(E|Err|W|sudo):' "$log" | tail -n 10 | sed 's/^/    /' >&2
   echo "dev: apt-get could not install everything; the whole log is $log" >&2

@@ -7,6 +7,7 @@ import ctypes
 import functools
 import os
 import pathlib
+import secrets
 import select
 import shutil
 import signal
@@ -36,10 +37,22 @@ def eventually(condition, seconds=5.0):
         time.sleep(0.005)
 
 
+@functools.cache
+def quiet_ports():
+    """Those below the range from which the kernel takes one for each connection that is made."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        least = int(file.read().split()[0])
+    return range(max(1024, least - 12000), least) if least > 2048 else range(20000, 32000)
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that no connection takes meanwhile, also not while its server is down for a moment."""
+    for _ in range(100):
+        port = secrets.choice(quiet_ports())
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError("there is no free port")
 
 
 def encode(*words):
@@ -90,8 +103,11 @@ class Server:
             stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent,
             env={**os.environ, **self.environment})
         log.close()
-        if reachable and not eventually(self.answers, 10):
+        if reachable and not (eventually(self.has_begun, 30) and self.answers()):
             raise RuntimeError("redis-server did not start: " + (self.directory / "log").read_text()[-2000:])
+
+    def has_begun(self):
+        return self.answers() or self.process.poll() is not None
 
     def answers(self):
         try:

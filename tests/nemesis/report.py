@@ -37,12 +37,19 @@ class Report:
         return (f"python3 tests/nemesis/nemesis.py --build {shlex.quote(self.words.build)} --context {context} "
                 f"--kind {names} --seed {seed} --seconds {seconds:g}")
 
+    @staticmethod
+    def explain(error):
+        """The last line says what went wrong, and of what fails the first lines are shown once more at the end."""
+        lines = error.strip().split("\n")
+        for line in [lines[-1], *lines]:
+            print(f"# {line}", flush=True)
+
     def world(self, told, context, group, kinds, seed, seconds):
         name = f"{context}, {group}, seed {seed}"
         if "error" in told:
             self.tell(False, f"{name}: comes to its end")
-            print("# " + told["error"].strip().replace("\n", "\n# "))
-            print(f"# again: {self.repeat(context, kinds, seed, seconds)}", flush=True)
+            print(f"# again: {self.repeat(context, kinds, seed, seconds)}")
+            self.explain(told["error"])
             return
         violations, unguarded = told["violations"], told["guard_violations"]
         for kind in kinds:
@@ -67,7 +74,7 @@ class Report:
     def workload(self, told, context, way):
         if "error" in told:
             self.tell(False, f"{context}: the workload {way} comes to its end")
-            print("# " + told["error"].strip().replace("\n", "\n# "), flush=True)
+            self.explain(told["error"])
             return
         name = "loses updates" if way == "careless" else "that shows its token loses none"
         self.tell(told["is_fine"], f"{context}: a holder that is stopped past its lease {name}",
