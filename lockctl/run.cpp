@@ -186,7 +186,8 @@ class Run {
   // Once; and again when a server goes meanwhile, or too many of them.
   void say_waiting() {
     std::string why = news_.trouble(context_.get());
-    if (!why.empty() && !notice_.empty()) why = std::exchange(notice_, "");
+    const std::string notice = std::exchange(notice_, "");  // of the opening: later it says nothing any more
+    if (!why.empty() && !notice.empty()) why = notice;
     const bool is_told = std::exchange(has_said_, true) && (why.empty() || is_held_up_);
     is_held_up_ = !why.empty();
     if (is_told) return;

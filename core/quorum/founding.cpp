@@ -49,11 +49,12 @@ class Founding final : public FanOut {
     const auto is_new = [](const auto &other) { return other->hello().who.empty() || other->hello().never_voted(); };
     const bool were_looked_at = node.state() == Node::State::Refused && node.hello().who.empty() &&
                                 membership.is_known() && membership.configuration().epoch == 1 &&
+                                membership.configuration().find_address(node.address) == nullptr &&
                                 std::ranges::all_of(instance_.nodes(), is_new);
     if (!were_looked_at) return end(Status::NO_QUORUM, "a quorum begins with all its nodes; " + node.why());
     end(Status::NODES_MISMATCH,
         node.address + ": the others were marked as a quorum without it, by a look at them; DEL ll1:node on each of "
-                       "those takes the marks away, while nobody holds a lock there");
+                       "those takes the marks away, once every context that names them is closed, this one as well");
   }
   void encode(Call &call) override {
     const Member *member = configuration_.find_address(call.node.address);
@@ -82,7 +83,7 @@ class Founding final : public FanOut {
     open_ &= ~call.node.bit();
     if (open_ != 0) return;
     const bool is_whole = marked_ == configuration_.now.all.size();
-    if (is_whole) instance_.membership.adopt(configuration_);
+    if (is_whole) instance_.membership.begin(configuration_);
     for (const auto &node : instance_.nodes()) {
       if (node->is_connected()) node->look_again();
     }

@@ -24,7 +24,7 @@ std::string id_in(const std::string &cluster, const Node &node) {
 const char *why_a_stranger(const Hello &hello) {
   if (hello.never_voted() && hello.configuration.epoch == 1)
     return "it has the mark of another quorum, in which it has not voted; name the servers of that one, or, where "
-           "nobody has begun it, DEL ll1:node takes the mark away";
+           "nobody has begun it, DEL ll1:node takes the mark away, once no context names the others of it";
   return "it belongs to another quorum; name the servers of one, or, where that one is given up, FLUSHALL, which takes "
          "all that the server has, gives it to this one";
 }
@@ -273,6 +273,12 @@ void Membership::adopt(const Configuration &configuration) {
   }
   count_vouchers();
   instance_.nodes_changed();
+}
+
+void Membership::begin(const Configuration &configuration) {
+  for (size_t i = 0; i < instance_.options.nodes.size(); ++i) instance_.nodes()[i]->was_marked();
+  vouched_for_ = was_used_ = true;
+  adopt(configuration);
 }
 
 // Nodes that the configuration names and nobody named here are reached as the others are. A server that answers by

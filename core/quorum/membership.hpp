@@ -62,6 +62,9 @@ class Membership {
   bool was_exchanged(const Node &node) const;
   // Takes over a configuration that the caller has brought to a quorum of nodes.
   void adopt(const Configuration &configuration);
+  // The same of one for which the caller has just marked all the servers that were named: they are not what they last
+  // said, and it is not gone over from any more.
+  void begin(const Configuration &configuration);
 
  private:
   class MarkCall;

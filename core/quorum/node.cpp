@@ -120,6 +120,12 @@ void Node::look_again() {
   if (!std::exchange(is_asking_, true)) send(*new HelloCall(*this));
 }
 
+void Node::was_marked() {
+  if (!is_connected()) return;
+  state_ = State::Connecting;
+  look_again();
+}
+
 void Node::said(const Hello &hello, int64_t now_us) {
   const bool was_silent = hello_.needs_floor;
   const bool begins_anew = hello.silent_until_us != hello_.silent_until_us;

@@ -45,6 +45,8 @@ class Node final : private Link::User {
   void observe(int64_t server_us, Nanos asked_at, Nanos now);
   // A vote of it that does not count; or an answer that it is another than was thought.
   void look_again();
+  // It was told another one to be.
+  void was_marked();
   void set_ready(const std::string &node_id);
   void set_waiting() { state_ = State::Waiting; }
   // By the max_ttl that is known by now: where it jumped before the quorum has said what it is, that was not the

@@ -159,6 +159,22 @@ UNIT_TEST(whoever_begins_a_quorum_with_servers_that_were_looked_at_with_others_i
   again.take("k");
 }
 
+UNIT_TEST(whoever_begins_a_quorum_one_node_of_which_is_unfit_is_told_what_is_wrong_with_it) {
+  World world(1);
+  std::vector<Node *> nodes;
+  for (int i = 0; i < 3; ++i) nodes.push_back(&world.add_node("n" + std::to_string(i)));
+  nodes[2]->stop(Node::Data::Kept);
+  Process early(world, "early", over(nodes));
+  open(early, world);
+  EXPECT(nodes[0]->ask({"EXISTS", "ll1:node"}).is(1));
+  nodes[2]->set_replica(true);
+  nodes[2]->start();
+  world.run_ms(5'000);
+  const auto founded = early.found();
+  world.run_ms(100);
+  EXPECT(founded->is(Status::NO_QUORUM) && founded->why.find("replica") != std::string::npos);
+}
+
 UNIT_TEST(an_exchanged_node_that_is_back_empty_hinders_nobody_either_while_another_is_down) {
   Stage s(3, 1, true, brief());
   Node &fresh = s.world.add_node("fresh");
@@ -388,6 +404,7 @@ UNIT_MAIN("the members of a quorum",
           cmocka_unit_test(a_node_that_was_exchanged_and_is_back_without_its_data_hinders_nobody_who_still_names_it),
           cmocka_unit_test(empty_servers_that_are_named_beside_a_node_of_another_quorum_are_a_mistake),
           cmocka_unit_test(whoever_begins_a_quorum_with_servers_that_were_looked_at_with_others_is_told_how),
+          cmocka_unit_test(whoever_begins_a_quorum_one_node_of_which_is_unfit_is_told_what_is_wrong_with_it),
           cmocka_unit_test(an_exchanged_node_that_is_back_empty_hinders_nobody_either_while_another_is_down),
           cmocka_unit_test(of_new_servers_it_is_said_that_a_quorum_of_them_can_begin),
           cmocka_unit_test(a_server_that_is_refused_leaves_no_mark_on_the_others_that_were_named_with_it),

@@ -221,6 +221,36 @@ UNIT_TEST(a_stranger_that_is_gone_for_good_stands_in_nobodys_way) {
   EXPECT(ends_as(late, s.world, Status::OK));
 }
 
+// Servers of a quorum that is given up, or was only looked at, and of which some are named: the others answer first.
+UNIT_TEST(whoever_has_begun_a_quorum_goes_by_it_whatever_nodes_of_the_one_before_say) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const bool was_begun = seed % 2 == 0;
+    Stage s(5, seed, was_begun, brief());
+    if (was_begun) s.a->take("before", brief_lease());
+    s.a->end();
+    s.b->end();
+    Process founder(s.world, "founder", over({s.nodes[0], s.nodes[1]}, brief()));
+    open(founder, s.world);
+    EXPECT(std::popcount(founder.instance().membership.ready()) == 5);
+    for (const int n : {0, 1})
+      s.world.link(founder.host(), *s.nodes[n]).set_delay(10 * kMillisecond, 30 * kMillisecond);
+    const auto founded = founder.found(was_begun);
+    while (founded->times == 0) s.world.run_ms(1);
+    EXPECT(founded->is(Status::OK));
+    Wanted *held = nullptr;
+    for (int n = 0; n < 20'000 && (held == nullptr || !held->is(Status::OK)); ++n) {
+      if (held == nullptr || held->ended()) held = &founder.acquire({"tried"}, without_waiting(5'000));
+      s.world.run_ms(1);
+    }
+    s.world.run_ms(20'000);
+    EXPECT(founder.holds(held->grant().handle));
+    EXPECT(std::popcount(founder.instance().membership.ready()) == 2);
+    Process other(s.world, "other", over({s.nodes[0], s.nodes[1]}, brief()));
+    open(other, s.world);
+    EXPECT(ends_as(other, s.world, Status::BUSY));
+  }
+}
+
 UNIT_MAIN("strangers among the servers of a quorum",
           cmocka_unit_test(whoever_comes_late_goes_by_the_quorum_of_most_of_the_servers_that_are_named),
           cmocka_unit_test(
@@ -235,4 +265,5 @@ UNIT_MAIN("strangers among the servers of a quorum",
           cmocka_unit_test(a_lock_on_some_nodes_needs_half_of_the_named_servers_once_and_says_which_are_missing),
           cmocka_unit_test(whoever_has_met_a_stranger_alone_does_not_give_the_named_servers_to_its_quorum),
           cmocka_unit_test(a_stranger_that_is_gone_for_good_stands_in_nobodys_way),
+          cmocka_unit_test(whoever_has_begun_a_quorum_goes_by_it_whatever_nodes_of_the_one_before_say),
           cmocka_unit_test(that_less_than_half_of_the_named_servers_are_left_is_told_when_opened_and_shown))
