@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The tables of the pages are those of the results in results/: each figure follows from its rounds, every row and
 every peer is there, and each table was measured five times or more on a machine that was left alone, all of them
-within half an hour. Of what misses its mark the page says why. TAP."""
+within half an hour. Of what misses its mark the page says why, with a profile that shows it. TAP."""
 import json
 import pathlib
 import re
@@ -11,7 +11,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tools"))
 
-import scale  # noqa: E402  (the path had to be set first)
+import profiles  # noqa: E402  (the path had to be set first)
+import scale  # noqa: E402
 from harness import groups, machine, report  # noqa: E402
 from harness.scale_rows import CURVES  # noqa: E402
 from tap import Tap  # noqa: E402
@@ -58,12 +59,32 @@ def table_differs(table):
 
 
 def misses_unexplained(table):
-    """The first words of a bullet name each row that misses its mark."""
+    """The first words of a bullet name each row that misses its mark, and the bullet points to its profile."""
     page = (ROOT / table.page).read_text(encoding="utf-8")
     for entry in result_of(table.reference)["figures"]:
-        is_named = re.search(rf"^- \*\*[^:\n]*\b{entry['row']}\b", page, re.MULTILINE)
-        if entry.get("verdict") == "MISSED" and not is_named:
-            yield f"{table.page} does not say why {entry['row']} misses its mark: {entry['label']}"
+        if entry.get("verdict") != "MISSED":
+            continue
+        row = entry["row"]
+        bullet = re.search(rf"^- \*\*[^:\n]*\b{row}\b.*(?:\n  .*)*", page, re.MULTILINE)
+        if bullet is None:
+            yield f"{table.page} does not say why {row} misses its mark: {entry['label']}"
+        elif f"profiles.md#{row.lower()})" not in bullet.group():
+            yield f"{table.page} does not show the profile of {row} where it says why that misses its mark"
+
+
+def profiles_differ():
+    run = result_of(profiles.RESULTS.name)
+    there = {(profile["row"], label) for profile in run["profiles"] for label in profile["labels"]}
+    wanted = {(row, label) for row, label, _ in profiles.missed()}
+    for row, label in sorted(wanted - there):
+        yield f"{row} misses its mark and has no profile: {label}; make one with ./dev bench profiles"
+    for row, label in sorted(there - wanted):
+        yield f"{row} has a profile and misses no mark: {label}"
+    for profile in run["profiles"]:
+        if profile.get("foreign", 0) > machine.TOO_BUSY:
+            yield f"{profile['row']}: others used {100 * profile['foreign']:.0f} % of the machine"
+    yield from run["build"]["warnings"]
+    yield from not_on_page(profiles.PAGE, profiles.MARKER, profiles.as_markdown(run))
 
 
 def measured_for_too_long():
@@ -115,6 +136,7 @@ def main():
         tap.rule(f"{table.page} says why its marks are missed", misses_unexplained(table))
     tap.rule(f"docs/{scale.PAGE.name}: {scale.MARKER} is what {scale.RESULTS.name} says", growth_differs())
     tap.rule(f"{scale.RESULTS.name} was measured well", not_measured_well(result_of(scale.RESULTS.name)))
+    tap.rule("what misses its mark has a profile, and docs/profiles.md shows it", profiles_differ())
     tap.rule("every result is of a table", not_of_a_table())
     tap.rule("all of it was measured within half an hour, the local rows within two minutes", measured_for_too_long())
     tap.finish()

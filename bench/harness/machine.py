@@ -24,6 +24,12 @@ def _busy_seconds():
     return (user + nice + system + steal) / os.sysconf("SC_CLK_TCK")
 
 
+def _idle_seconds():
+    with open("/proc/stat") as stat:
+        fields = [int(word) for word in stat.readline().split()[1:6]]
+    return (fields[3] + fields[4]) / os.sysconf("SC_CLK_TCK")
+
+
 def _own_seconds():
     total = 0.0
     for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
@@ -44,6 +50,18 @@ class ForeignLoad:
             (time.monotonic(), _busy_seconds(), _own_seconds()), self._start))
         self.seconds = wall
         self.share = max(0.0, busy - own) / (wall * (os.cpu_count() or 1))
+
+
+class IdleShare:
+    """The share of all CPUs that nobody used inside the with block."""
+
+    def __enter__(self):
+        self._start = (time.monotonic(), _idle_seconds())
+        return self
+
+    def __exit__(self, *_):
+        wall, idle = (now - then for now, then in zip((time.monotonic(), _idle_seconds()), self._start))
+        self.share = min(1.0, idle / (wall * (os.cpu_count() or 1)))
 
 
 def wait_until_quiet(patience, say):

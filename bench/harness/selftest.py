@@ -10,7 +10,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "tools")]
 
-from harness import groups, machine, programs, progress, recording, report, rows, servers  # noqa: E402
+from harness import groups, machine, profiling, programs, progress, recording, report, rows, servers  # noqa: E402
 from tap import Tap  # noqa: E402
 
 BEGIN, END = "<!-- figures X: begin (written by run.py --write) -->", "<!-- figures X: end -->"
@@ -172,6 +172,54 @@ def monitor_lines():
     return [] if found == ([b"EVALSHA", b'a\x00"b\\', b""], None) else [str(found)]
 
 
+SAMPLED = """
+       bench-load  5581 liblock::Table::try_fast(liblock::Key const&, int) (/a/liblock.so.0.1.0)
+       bench-load  5582 liblock::Table::try_fast(liblock::Key const&, int) [clone .constprop.0] (/a/liblock.so.0.1.0)
+  redis-server *:  5583 [unknown] (/usr/bin/redis-check-rdb)
+     liblock-loop  ffffffff82 futex_wake ([kernel.kallsyms])
+          python3  5584 _PyEval (/usr/bin/python3)
+"""
+
+
+def samples_counted():
+    profile = profiling.shares(profiling.counted(SAMPLED))
+    wanted = {"kind": "samples", "samples": 4,
+              "threads": [["bench-load", 50.0], ["redis-server *:", 25.0], ["liblock-loop", 25.0]],
+              "files": [["bench-load", "liblock", 50.0], ["redis-server *:", "redis-server", 25.0],
+                        ["liblock-loop", "kernel", 25.0]],
+              "functions": [["bench-load", "Table::try_fast", 50.0],
+                            ["redis-server *:", "without a name in redis-server", 25.0],
+                            ["liblock-loop", "futex_wake", 25.0]]}
+    return [] if profile == wanted else [str(profile)]
+
+
+ANNOTATED = """Ir                  DLmr            DLmw
+1,000 (100.0%) 30 (100.0%) .            PROGRAM TOTALS
+
+Ir                  DLmr            DLmw            file:function
+100 (10.00%) 28 (93.33%) 2 ( 6.7%)  ../core/a.cpp:liblock::Chunk::has_overdue(long) const [/a/liblock.so]
+800 (80.00%)  2 ( 6.67%) .          ../core/a.cpp:liblock::sweep(liblock::Table&)::{lambda()#1}::operator()() [/a/x]
+100 (10.00%)  .          .          ../core/b.hpp:liblock::sweep(liblock::Table&)::{lambda()#1}::operator()() const
+"""
+
+
+def calls_counted():
+    profile = profiling.instructions(ANNOTATED)
+    wanted = {"kind": "instructions", "instructions": 1000, "misses": 30,
+              "functions": [["sweep::{lambda#1}::operator", 900, 2], ["Chunk::has_overdue", 100, 30]]}
+    return [] if profile == wanted else [str(profile)]
+
+
+def empty_profiles():
+    problems = []
+    for what in (lambda: profiling.shares(profiling.counted("")), lambda: profiling.instructions("")):
+        try:
+            problems.append(f"nothing is {what()}")
+        except programs.Failed:
+            pass
+    return problems
+
+
 def main():
     tap = Tap()
     tap.rule("a_row_that_misses_its_reach_is_said_to_miss_it", verdicts())
@@ -188,6 +236,9 @@ def main():
     tap.rule("progress_moves_on_a_terminal_and_is_lines_elsewhere", progress_shown())
     tap.rule("a_recorded_pair_is_varied_in_key_attempt_and_time_alone", recorded_pair())
     tap.rule("what_a_script_asks_is_not_taken_for_a_command", monitor_lines())
+    tap.rule("a_sample_counts_for_its_thread_and_function_and_the_measuring_for_nothing", samples_counted())
+    tap.rule("of_a_call_instructions_and_misses_are_read_by_function", calls_counted())
+    tap.rule("a_profile_of_nothing_is_none", empty_profiles())
     tap.rule("the_table_in_the_readme_is_replaced_and_nothing_else", readme_table())
     tap.finish()
 
