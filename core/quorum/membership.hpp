@@ -10,7 +10,7 @@
 //   marks of others    that of most counts; whoever belongs to another cluster is refused. Until half of those that
 //                      were named have been of it, no lock is granted, since a stranger may stand in a node's place,
 //                      nor by a cluster of which no more are than of another one; and until a lock was asked for, the
-//                      cluster of more of them is gone over to
+//                      cluster of more of them is gone over to. From one that was begun here nobody goes over
 //   no mark, and one   nothing is marked: what was named by mistake (a replica, a server twice) would be in the
 //   is refused         configuration for good
 #pragma once
