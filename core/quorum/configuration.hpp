@@ -66,8 +66,10 @@ struct Configuration {
 class QuorumRule {
  public:
   QuorumRule() = default;
-  QuorumRule(NodeSet of, uint32_t votes) : parts_{{of, votes}, {0, 0}} {}
-  void also(NodeSet of, uint32_t votes) { parts_[1] = {of, votes}; }
+  QuorumRule(NodeSet of, uint32_t votes) : QuorumRule(of, votes, 0) {}
+  // all: how many there are, where this instance may not know each of them.
+  QuorumRule(NodeSet of, uint32_t votes, uint32_t all) : parts_{{of, votes, all}, {}} {}
+  void also(NodeSet of, uint32_t votes, uint32_t all = 0) { parts_[1] = {of, votes, all}; }
   NodeSet nodes() const { return parts_[0].of | parts_[1].of; }
   uint32_t votes() const { return parts_[0].votes; }
   bool is_reached(NodeSet nodes) const { return parts_[0].is_reached(nodes) && parts_[1].is_reached(nodes); }
@@ -78,10 +80,11 @@ class QuorumRule {
   struct Part {
     NodeSet of = 0;
     uint32_t votes = 0;
+    uint32_t all = 0;
     bool is_reached(NodeSet nodes) const { return static_cast<uint32_t>(std::popcount(nodes & of)) >= votes; }
     bool meets_all(NodeSet nodes) const {
-      return of == 0 || static_cast<uint32_t>(std::popcount(nodes & of)) + votes >
-                            static_cast<uint32_t>(std::popcount(of));
+      const uint32_t known = static_cast<uint32_t>(std::popcount(of));
+      return of == 0 || static_cast<uint32_t>(std::popcount(nodes & of)) + votes > std::max(all, known);
     }
   };
   Part parts_[2];

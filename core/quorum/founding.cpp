@@ -120,6 +120,15 @@ std::string why_not_new(const Instance &instance) {
              "for the end of its quarantine in a process that stays, or LIBLOCK_QUORUM_INIT_FORCE marks it anew where "
              "nobody can hold one";
   }
+  // Others of the quorum that they are of may hold locks by what the named ones have forgotten.
+  for (const auto &node : instance.nodes()) {
+    const bool is_of_it =
+        membership.is_known() && node->hello().configuration.cluster == membership.configuration().cluster;
+    if (is_of_it && !node->hello().who.empty() && node->may_have_voted())
+      return node->address + ": it votes in the quorum that the named servers are part of, which needs nothing; "
+                             "name all its servers, or LIBLOCK_QUORUM_INIT_FORCE takes these out of it, only where no "
+                             "lock of that quorum can be held any more";
+  }
   return {};
 }
 

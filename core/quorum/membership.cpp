@@ -264,7 +264,7 @@ void Membership::adopt(const Configuration &configuration) {
         LIBLOCK_EVENT_CONFIGURED, Status::OK,
         "the quorum goes by the configuration of epoch " + std::to_string(configuration.epoch), {},
         configuration.now.all.size());
-  if (is_new) instance_.observers.follow(configuration.observers);
+  if (is_new) instance_.observers.follow(configuration);
   forget_strangers();
   refuse_copies();
   add_missing_nodes();
@@ -406,8 +406,10 @@ QuorumRule Membership::rule_of(int32_t votes) const {
     const uint32_t least = std::clamp(votes_needed(votes, all), members.votes, all);
     return LIBLOCK_MUTANT(one_vote_less) ? least - 1 : least;
   };
-  QuorumRule rule(nodes_of(configuration_.now), needed(configuration_.now));
-  if (configuration_.is_joint()) rule.also(nodes_of(configuration_.next), needed(configuration_.next));
+  const auto count = [](const Members &members) { return static_cast<uint32_t>(members.all.size()); };
+  const Members &now = configuration_.now, &next = configuration_.next;
+  QuorumRule rule(nodes_of(now), needed(now), count(now));
+  if (configuration_.is_joint()) rule.also(nodes_of(next), needed(next), count(next));
   return rule;
 }
 

@@ -51,7 +51,10 @@ class Membership {
   // The least that anybody's lock may need.
   QuorumRule least_rule() const { return rule_of(0); }
   // Those that know of every token: in a joint configuration the old nodes, which were there before it as well.
-  QuorumRule knowing_rule() const { return {nodes_of(configuration_.now), configuration_.now.votes}; }
+  QuorumRule knowing_rule() const {
+    const Members &now = configuration_.now;
+    return {nodes_of(now), now.votes, static_cast<uint32_t>(now.all.size())};
+  }
   // Those named by id or address; false: one is none of ours.
   bool find(const std::vector<std::string> &names, NodeSet &nodes) const;
   bool is_member(const Node &node) const {

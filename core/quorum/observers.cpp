@@ -68,7 +68,18 @@ Observer::Observer(Instance &instance, const ConnectionOptions &options)
   link.connect();
 }
 
-void Observer::on_connected(const ServerInfo &, bool) {
+bool Observer::is_node() const {
+  return !boot_.empty() && std::ranges::any_of(instance_.nodes(), [&](const auto &node) {
+    return node->boot() == boot_ && instance_.membership.is_member(*node);
+  });
+}
+
+std::string Observer::why() const {
+  return is_node() ? address + ": it is a node of the quorum, and is told nothing as an observer" : why_;
+}
+
+void Observer::on_connected(const ServerInfo &info, bool) {
+  boot_ = info.run_id;
   why_.clear();
   instance_.board.write(instance_);
 }
@@ -82,7 +93,8 @@ Observers::~Observers() { instance_.runtime->cancel(*this); }
 
 void Observers::start(const std::vector<ConnectionOptions> &named) {
   know(named);
-  set(named);
+  wanted_ = named;
+  set(wanted_);
 }
 
 void Observers::know(const std::vector<ConnectionOptions> &named) {
@@ -90,19 +102,24 @@ void Observers::know(const std::vector<ConnectionOptions> &named) {
 }
 
 // A quorum that was made without observers leaves them to whoever opens a context; one that had some has no others.
-void Observers::follow(const std::vector<std::string> &addresses) {
-  if (addresses.empty() && !has_followed_) return;
-  has_followed_ = true;
-  std::vector<ConnectionOptions> all;
-  for (const std::string &address : addresses) {
-    const auto known = known_.find(address);
-    if (known != known_.end()) {
-      all.push_back(known->second);
-    } else if (ConnectionOptions options; instance_.connection_like_nodes(address, options)) {
-      all.push_back(std::move(options));
+void Observers::follow(const Configuration &configuration) {
+  if (!configuration.observers.empty() || has_followed_) {
+    has_followed_ = true;
+    wanted_.clear();
+    for (const std::string &address : configuration.observers) {
+      const auto known = known_.find(address);
+      if (known != known_.end()) {
+        wanted_.push_back(known->second);
+      } else if (ConnectionOptions options; instance_.connection_like_nodes(address, options)) {
+        wanted_.push_back(std::move(options));
+      }
     }
   }
-  set(all);
+  std::vector<ConnectionOptions> fed = wanted_;
+  std::erase_if(fed, [&](const ConnectionOptions &options) {
+    return configuration.find_address(options.address.redacted()) != nullptr;
+  });
+  set(fed);
   instance_.board.write(instance_);
 }
 

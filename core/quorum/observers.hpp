@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Servers that never vote and are told what the nodes have agreed on: who writes feeds them, some changes at a time, a
 // moment after a quorum has them; what they miss they learn by the next renewal. What several writers tell of one lock
-// may arrive in any order: scripts/observe.lua puts it right. Loop thread.
+// may arrive in any order: scripts/observe.lua puts it right. A server that has become a node is told nothing, by
+// whatever name it was an observer: what it is told would take the place of its votes. Loop thread.
 #pragma once
 
 #include <map>
@@ -22,9 +23,11 @@ class KeyVotes;
 class Observer final : private Link::User {
  public:
   Observer(Instance &instance, const ConnectionOptions &options);
-  bool is_up() const { return link.is_connected(); }
+  bool is_up() const { return link.is_connected() && !is_node(); }
+  // It is one of the configuration's, by whatever name.
+  bool is_node() const;
   const std::string address;
-  const std::string &why() const { return why_; }
+  std::string why() const;
   const std::shared_ptr<NodeFigures> figures = std::make_shared<NodeFigures>();
   Link link;
 
@@ -38,6 +41,7 @@ class Observer final : private Link::User {
 
   Instance &instance_;
   std::string why_;
+  std::string boot_;
 };
 
 class Observers final : private Timer {
@@ -49,8 +53,8 @@ class Observers final : private Timer {
   void start(const std::vector<ConnectionOptions> &named);
   // How these are reached, where the configuration has them.
   void know(const std::vector<ConnectionOptions> &named);
-  // Those of a configuration.
-  void follow(const std::vector<std::string> &addresses);
+  // Those of a configuration; of those that the caller has named none that is a node of it.
+  void follow(const Configuration &configuration);
   const std::vector<std::unique_ptr<Observer>> &all() const { return observers_; }
 
   // A quorum has it so; one key of it, or all that are held.
@@ -81,6 +85,7 @@ class Observers final : private Timer {
   std::vector<std::unique_ptr<Observer>> observers_;
   std::vector<std::unique_ptr<Observer>> gone_;  // reads may still mean to ask them
   std::map<std::string, ConnectionOptions> known_;
+  std::vector<ConnectionOptions> wanted_;  // those that are no nodes are fed
   bool has_followed_ = false;
   // By lock key: the last of each. Of what others hold, behind it, by lock key and attempt.
   std::map<Place, Change> changes_;

@@ -378,7 +378,8 @@ typedef struct liblock_context_options {
   int64_t cleanup_interval_ms;  /* (table) between sweeps for overdue locks; local 300,000; -1 = off; 0 is invalid */
   int64_t cleanup_batch_size;   /* (table) entries looked at per step of a sweep; local 100; 1 to 65,536 */
   int64_t max_ttl_ms;           /* (table) longest ttl accepted; local: no bound; one server 86,400,000, which is also
-                                 * the most; a quorum 60,000: what liblock_quorum_init was given counts for all */
+                                 * the most; a quorum 60,000: what liblock_quorum_init was given counts for all, and all
+                                 * give it: where all nodes have lost their data nobody else knows how long to wait */
   int64_t deadlock_detection;   /* (table) 1 = on (default), 0 = off */
   int64_t deadlock_delay_ms;    /* (table) waiting time before a search; local 1, servers 100; 0 = at once */
   int64_t locks_max;            /* (table) keys held at once; default 16,777,216; 1 to 67,108,864 */

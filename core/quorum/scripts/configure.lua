@@ -11,6 +11,10 @@ if not string.find(' ' .. ARGV[1] .. ' ', ' ' .. known .. ' ', 1, true) then ret
 admit(now, known, ARGV[3])
 -- Leases of before are as long as they were: a node that forgets them is silent for no less.
 local longest_ms = math.max(mark.max_ttl_ms, tonumber(ARGV[5]))
-local written = redis.pcall('HSET', kMark, 'who', ARGV[2], 'record', ARGV[4], 'max_ttl_ms', digits(longest_ms))
+-- One that is silent already, since it was marked by somebody who knew of no longer ones, is so from now on.
+local silent_until = mark.silent_until
+if mark.needs_floor and longest_ms > mark.max_ttl_ms then silent_until = now + longest_ms * 1010 end
+local written = redis.pcall('HSET', kMark, 'who', ARGV[2], 'record', ARGV[4], 'max_ttl_ms', digits(longest_ms),
+  'silent_until', digits(silent_until))
 if is_error(written) then return written end
 return {'OK', now}

@@ -73,6 +73,12 @@ UNIT_TEST(a_joint_configuration_needs_both_quorums) {
   EXPECT(rule.meets_all(0b01111));
 }
 
+UNIT_TEST(a_node_that_is_not_known_here_counts_among_those_that_may_know_more) {
+  const QuorumRule rule(0b01111, 3, 5);
+  EXPECT(!rule.meets_all(0b00011));
+  EXPECT(rule.meets_all(0b00111));
+}
+
 UNIT_TEST(a_configuration_is_what_its_record_says) {
   Configuration made =
       Configuration::first({"redis://b:1/0", "redis://a:1/0", "unix:///x y%|,=z"}, 0, 60'000, false);
@@ -110,6 +116,7 @@ UNIT_MAIN("quorum ballots and configurations", cmocka_unit_test(a_quorum_with_on
           cmocka_unit_test(a_vote_that_does_not_count_makes_no_quorum),
           cmocka_unit_test(a_node_that_refused_and_is_asked_again_may_decide),
           cmocka_unit_test(a_joint_configuration_needs_both_quorums),
+          cmocka_unit_test(a_node_that_is_not_known_here_counts_among_those_that_may_know_more),
           cmocka_unit_test(a_configuration_is_what_its_record_says),
           cmocka_unit_test(who_names_the_same_servers_in_another_order_means_the_same_quorum),
           cmocka_unit_test(what_is_no_record_is_no_configuration))

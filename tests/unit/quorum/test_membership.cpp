@@ -175,6 +175,20 @@ UNIT_TEST(whoever_begins_a_quorum_one_node_of_which_is_unfit_is_told_what_is_wro
   EXPECT(founded->is(Status::NO_QUORUM) && founded->why.find("replica") != std::string::npos);
 }
 
+UNIT_TEST(nodes_that_were_emptied_are_not_begun_without_another_of_their_quorum_that_votes) {
+  Stage s(3, 1, false, brief());
+  s.world.run_ms(30'000);
+  s.a->take("k", brief_lease());
+  for (const int n : {1, 2}) s.nodes[n]->flush_data();
+  s.world.run_ms(1'000);
+  Process part(s.world, "part", over({s.nodes[1], s.nodes[2]}, brief()));
+  open(part, s.world);
+  const auto refused = part.found();
+  s.world.run_ms(100);
+  EXPECT(refused->is(Status::NODES_MISMATCH));
+  EXPECT(refused->why.find("it votes in the quorum that the named servers are part of") != std::string::npos);
+}
+
 UNIT_TEST(an_exchanged_node_that_is_back_empty_hinders_nobody_either_while_another_is_down) {
   Stage s(3, 1, true, brief());
   Node &fresh = s.world.add_node("fresh");
@@ -405,6 +419,7 @@ UNIT_MAIN("the members of a quorum",
           cmocka_unit_test(empty_servers_that_are_named_beside_a_node_of_another_quorum_are_a_mistake),
           cmocka_unit_test(whoever_begins_a_quorum_with_servers_that_were_looked_at_with_others_is_told_how),
           cmocka_unit_test(whoever_begins_a_quorum_one_node_of_which_is_unfit_is_told_what_is_wrong_with_it),
+          cmocka_unit_test(nodes_that_were_emptied_are_not_begun_without_another_of_their_quorum_that_votes),
           cmocka_unit_test(an_exchanged_node_that_is_back_empty_hinders_nobody_either_while_another_is_down),
           cmocka_unit_test(of_new_servers_it_is_said_that_a_quorum_of_them_can_begin),
           cmocka_unit_test(a_server_that_is_refused_leaves_no_mark_on_the_others_that_were_named_with_it),

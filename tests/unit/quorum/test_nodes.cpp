@@ -338,6 +338,61 @@ UNIT_TEST(an_observer_becomes_a_node_and_a_node_an_observer) {
   EXPECT(nodes[2]->ask({"EXISTS", "liblock:k"}).is(1));
 }
 
+UNIT_TEST(a_server_that_becomes_a_node_is_told_nothing_by_those_who_name_it_as_an_observer) {
+  for (const char *host : {"sim", "alias"}) {
+    Stage s(3, 1, true, brief());
+    Node &observer = s.world.add_node("o");
+    auto options = over(s.nodes, brief());
+    options.observers = over({&observer}).nodes;
+    options.observers.front().address.target.host = host;
+    Process by(s.world, "by", options);
+    s.world.run_ms(100);
+    by.take("told", brief_lease());
+    s.world.run_ms(300);
+    EXPECT(observer.ask({"EXISTS", "liblock:told"}).is(1));
+    const auto changed = set_nodes(by, {s.nodes[0], s.nodes[1], &observer});
+    s.world.run_ms(30'000);
+    EXPECT(changed->is(Status::OK));
+    s.a->take("hears of it", brief_lease());
+    s.world.run_ms(1'000);
+    const auto alone_on = [](const Node &node) {
+      AcquireParams params = brief_lease();
+      params.nodes = std::make_shared<const std::vector<std::string>>(std::vector<std::string>{url(node) + "/0"});
+      return params;
+    };
+    s.a->take("k", alone_on(observer));
+    const std::string ours = observer.ask({"GET", "liblock:k"}).text.substr(0, 40);
+    Wanted &elsewhere = by.take("k", alone_on(*s.nodes[0]));
+    s.world.run_ms(1'000);
+    EXPECT(ours.starts_with("ll1|") && observer.ask({"GET", "liblock:k"}).text.substr(0, 40) == ours);
+    by.release(elsewhere.grant().handle);
+    s.world.run_ms(1'000);
+    EXPECT(observer.ask({"GET", "liblock:k"}).text.substr(0, 40) == ours);
+  }
+}
+
+UNIT_TEST(nodes_that_lost_their_data_are_silent_for_the_quorums_leases_whoever_marks_them_first) {
+  liblock::QuorumOptions lasting;
+  lasting.max_ttl = 60'000 * kMillisecond;
+  Stage s(3, 1, true, lasting);
+  Wanted &held = s.a->take("k", waiting_ms(10'000, 50'000, false));
+  for (Process *cut_off : {s.a.get(), s.b.get()}) {
+    for (Node *node : s.nodes) s.world.link(cut_off->host(), *node).cut();
+  }
+  for (Node *node : s.nodes) node->stop(Node::Data::Lost);
+  for (Node *node : s.nodes) node->start();
+  Process hasty(s.world, "hasty", over(s.nodes, brief()));
+  s.world.run_ms(2'000);
+  for (Node *node : s.nodes) s.world.link(s.b->host(), *node).mend();
+  s.world.run_ms(30'000);
+  EXPECT(s.a->holds(held.grant().handle));
+  Wanted &tried = hasty.acquire({"k"}, without_waiting(5'000));
+  s.world.run_ms(1'000);
+  EXPECT(tried.ended() && !tried.is(Status::OK));
+  s.world.run_ms(60'000);
+  hasty.take("k", brief_lease());
+}
+
 UNIT_TEST(one_server_under_two_names_a_replica_a_proxy_and_an_evicting_server_are_refused) {
   World world(1);
   std::vector<Node *> nodes;
@@ -424,6 +479,8 @@ UNIT_MAIN(
     cmocka_unit_test(a_context_that_names_the_old_nodes_finds_the_new_ones),
     cmocka_unit_test(an_observer_has_what_was_agreed_on_and_never_votes),
     cmocka_unit_test(an_observer_becomes_a_node_and_a_node_an_observer),
+    cmocka_unit_test(a_server_that_becomes_a_node_is_told_nothing_by_those_who_name_it_as_an_observer),
+    cmocka_unit_test(nodes_that_lost_their_data_are_silent_for_the_quorums_leases_whoever_marks_them_first),
     cmocka_unit_test(one_server_under_two_names_a_replica_a_proxy_and_an_evicting_server_are_refused),
     cmocka_unit_test(a_server_with_a_copy_of_another_ones_data_is_no_node_until_it_is_emptied),
     cmocka_unit_test(who_has_never_heard_of_a_node_counts_it_among_those_that_may_know_more),
