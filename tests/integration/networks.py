@@ -182,8 +182,8 @@ class Rubbish(Imposter):
 
     def talk(self, client):
         while client.recv(65536):
+            self.said += 1  # before whoever hears it can look
             client.sendall(self.answer)
-            self.said += 1
 
 
 class Pretender(Imposter):
