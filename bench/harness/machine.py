@@ -16,18 +16,20 @@ import time
 BUSY, TOO_BUSY = 0.04, 0.25
 
 
-def _busy_seconds():
+def _cpu_seconds():
+    """Of all CPUs since the start: user, nice, system, idle, iowait, irq, softirq, steal."""
     with open("/proc/stat") as stat:
-        fields = [int(word) for word in stat.readline().split()[1:9]]
+        return [int(word) / os.sysconf("SC_CLK_TCK") for word in stat.readline().split()[1:9]]
+
+
+def _busy_seconds():
     # Not what interrupts took: on the loopback device it is our own servers' and clients' words that they carry.
-    user, nice, system, _idle, _iowait, _irq, _softirq, steal = fields
-    return (user + nice + system + steal) / os.sysconf("SC_CLK_TCK")
+    user, nice, system, _idle, _iowait, _irq, _softirq, steal = _cpu_seconds()
+    return user + nice + system + steal
 
 
 def _idle_seconds():
-    with open("/proc/stat") as stat:
-        fields = [int(word) for word in stat.readline().split()[1:6]]
-    return (fields[3] + fields[4]) / os.sysconf("SC_CLK_TCK")
+    return sum(_cpu_seconds()[3:5])
 
 
 def _own_seconds():
