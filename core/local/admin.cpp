@@ -10,15 +10,35 @@
 
 namespace liblock {
 
+// Of each key the owner's youngest lock. With the locks of the keys' shards. LOST: a lease was over.
+Status LockTable::find_owned(const LocalOwner &owner, std::span<const Bytes> keys, std::vector<KeyRef *> &refs,
+                             Deferred &deferred) {
+  Status status = Status::OK;
+  const Nanos now = clock_.now();
+  refs.clear();
+  for (const Bytes key : keys) {
+    const Position at = position_of(key);
+    Shard &shard = shards_[at.shard];
+    const uint32_t index = shard.find(at.hash, key);
+    KeyRef *ref = index == kNoEntry || shard.entry(index).owner != &owner ? nullptr : shard.entry(index).refs;
+    while (ref != nullptr && !ref->record->all_held.load()) ref = ref->next;
+    if (ref != nullptr && end_if_overdue(shard, index, now, deferred)) {
+      status = Status::LOST;
+    } else if (ref == nullptr && status == Status::OK) {
+      status = Status::NOT_HELD;
+    }
+    refs.push_back(ref);
+  }
+  return status;
+}
+
+// Under the locks of all shards of all locks that lose a key: each keeps another key or ends as a whole, and who
+// watches it goes by the other.
 Status LockTable::release_keys(LocalOwner &owner, std::span<const Bytes> keys) {
   if (owner.closed.load()) return Status::CLOSED;
   std::vector<Bytes> wanted(keys.begin(), keys.end());
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-  std::vector<uint32_t> shards;
-  for (const Bytes key : wanted) shards.push_back(position_of(key).shard);
-  std::sort(shards.begin(), shards.end());
-  shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
   std::vector<KeyRef *> refs;
   std::vector<Handle> emptied;
   refs.reserve(wanted.size());
@@ -26,32 +46,26 @@ Status LockTable::release_keys(LocalOwner &owner, std::span<const Bytes> keys) {
   Status status = Status::OK;
   {
     Deferred deferred(*this);
-    for (const uint32_t shard : shards) shards_[shard].mutex.lock();
-    const Nanos now = clock_.now();
-    for (const Bytes key : wanted) {
-      const Position at = position_of(key);
-      Shard &shard = shards_[at.shard];
-      const uint32_t index = shard.find(at.hash, key);
-      KeyRef *ref =
-          index == kNoEntry || shard.entry(index).owner != &owner ? nullptr : shard.entry(index).refs;
-      while (ref != nullptr && !ref->record->all_held.load()) ref = ref->next;
-      if (ref != nullptr && end_if_overdue(shard, index, now, deferred)) {
-        status = Status::LOST;
-      } else if (ref == nullptr && status == Status::OK) {
-        status = Status::NOT_HELD;
-      }
-      refs.push_back(ref);
+    LockedShards locks(*this);
+    for (const Bytes key : wanted) locks.add(position_of(key).shard);
+    for (bool is_missing = true; is_missing;) {
+      locks.unlock();
+      locks.lock();
+      status = find_owned(owner, wanted, refs, deferred);
+      if (status != Status::OK) break;
+      is_missing = false;
+      for (const KeyRef *ref : refs) is_missing = locks.add_missing(*ref->record) || is_missing;
     }
     for (KeyRef *ref : refs) {
       if (status != Status::OK) break;
       if (ref->record->taken.load() == 1) emptied.push_back(ref->record->handle);
       Shard &shard = shards_[ref->shard];
       const uint32_t index = ref->index;
+      watch_elsewhere(*ref, deferred);
       hand_on_carried(*ref, false);
       drop_ref(shard, *ref, deferred);
       pass_on(shard, index, deferred);
     }
-    for (const uint32_t shard : shards) shards_[shard].mutex.unlock();
   }
   for (const Handle h : emptied) {
     const Status released = release_record(owner, h);

@@ -150,7 +150,7 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
   // Not only the gates of its own shards: who was queued at a free key because another of its shards is shut
   // already must not make this one wait behind him for a key that nobody will hand on.
   const bool gated = global_.gating.load();
-  const Pass pass = gated ? try_pass(owner, &record) : Pass::No;
+  const Passing passing{*this, gated ? try_pass(owner, &record) : Pass::No, deferred};
   uint32_t busy = record.key_count;
   Status failed = Status::OK;
   for (uint32_t i = 0; i < record.key_count && failed == Status::OK; ++i) {
@@ -171,7 +171,7 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
     if (found == Availability::AlreadyHeld) failed = Status::ALREADY_HELD;
     // All its shards count as shut while one is: gates go up and down one by one, and a request that took a
     // key behind an open one and queued at a shut one would be waited for without being served.
-    const bool shut = found == Availability::Free && gated && pass == Pass::No;
+    const bool shut = found == Availability::Free && gated && passing.pass == Pass::No;
     if ((found == Availability::Busy || shut) && busy == record.key_count) busy = i;
   }
   if (owner.closed.load(std::memory_order_relaxed)) failed = Status::CLOSED;
@@ -188,7 +188,6 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
   } else if (failed == Status::OK) {
     failed = queue_for(record, busy, waiter, deferred);
   }
-  drop_pass(pass, deferred);
   if (failed != Status::OK) finish(waiter, failed, deferred);
 }
 

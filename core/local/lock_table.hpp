@@ -240,6 +240,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   Status begin_watching(Waiter &waiter, Bytes key);
   Status begin_watching_key(Waiter &waiter, Bytes key);
   Status begin_watching_lock(Waiter &waiter);
+  Status begin_watching_record(Waiter &waiter);
+  void watch_elsewhere(const KeyRef &going, Deferred &deferred);
   Status begin_watching_global(Waiter &waiter);
   bool end_wait(Waiter &waiter, Status status, Deferred &deferred);
 
@@ -273,6 +275,13 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   bool end_global_wait(Waiter &waiter, Status status, Deferred &deferred);
   Pass try_pass(const LocalOwner &owner, const Record *record);
   void drop_pass(Pass pass, Deferred &deferred);
+  // Drops it whatever ends the attempt: with a ticket that is left behind nobody would ever have the global lock.
+  struct Passing {
+    LockTable &table;
+    const Pass pass;
+    Deferred &deferred;
+    ~Passing() { table.drop_pass(pass, deferred); }
+  };
   void count_gated_hold(const LocalOwner &owner, int64_t change, Deferred *deferred);
   Status release_global(const Owner &instance, Handle h);
   void reap_global(Record &record);
@@ -297,6 +306,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void give_back_global_extension(Record &gone, size_t above);
 
   // admin.cpp
+  Status find_owned(const LocalOwner &owner, std::span<const Bytes> keys, std::vector<KeyRef *> &refs,
+                    Deferred &deferred);
   enum class Waits : uint8_t { ForLocks, AlsoWatches };
   size_t end_waits_of_entry(Shard &shard, uint32_t index, const WhichWait &waits, Waits which, Status status,
                             Deferred &deferred);

@@ -39,8 +39,17 @@ class LockedShards {
   ~LockedShards() { unlock(); }
   LockedShards(const LockedShards &) = delete;
   LockedShards &operator=(const LockedShards &) = delete;
-  // Before lock(); the same one as often as is liked.
+  // Counts from the next lock() on, which follows an unlock(); the same one as often as is liked.
   void add(uint32_t shard) { shards_.push_back(shard); }
+  // True: some shard of the record is not locked, and was added.
+  bool add_missing(const Record &record) {
+    const size_t before = shards_.size();
+    for (uint32_t i = 0; i < record.lock_count; ++i) {
+      const uint32_t shard = record.lock_order[i];
+      if (!std::binary_search(shards_.begin(), shards_.begin() + locked_, shard)) add(shard);
+    }
+    return shards_.size() != before;
+  }
   void lock() {
     std::sort(shards_.begin(), shards_.end());
     shards_.erase(std::unique(shards_.begin(), shards_.end()), shards_.end());

@@ -3,10 +3,17 @@
 // of the key (or of the global lock) beside those who wait, and is ended by what it watches for.
 #include <algorithm>
 #include <new>
+#include <span>
 
-#include "local/lock_table.hpp"
+#include "local/shard_locks.hpp"
 
 namespace liblock {
+
+namespace {
+
+bool is_held(const KeyRef &ref) { return ref.state == KeyRef::State::Held; }
+
+}  // namespace
 
 void LockTable::watch(LocalRequest &request, Waiter::Kind kind, Bytes key, Handle watched, LocalOwner &owner,
                       const AcquireParams &params) {
@@ -73,29 +80,63 @@ Status LockTable::begin_watching_lock(Waiter &waiter) {
   const HoldView seen = view(waiter.owner->instance(), waiter.watched);
   if (seen.status != Status::OK) return seen.status;
   if (waiter.params->wait == 0) return Status::TIMEOUT;
-  uint32_t shard_number = handle::shard(waiter.watched);
-  uint32_t index = handle::index(waiter.watched);
-  if (handle::is_compound(waiter.watched)) {
-    Deferred deferred(*this);
-    std::unique_lock lock(shards_[shard_number].mutex);
-    const Record *record = shards_[shard_number].record(waiter.watched);
-    if (record == nullptr) return stale(shards_[shard_number], waiter.watched, false);  // gone since the view
-    if (record->global) {
-      lock.unlock();  // comes after the global lock's
-      return begin_watching_global(waiter);
-    }
-    // Any key of it would do; one in the home shard can be looked at under the lock that is held.
-    const KeyRef *ref = std::find_if(record->refs, record->refs + record->key_count,
-                                     [&](const KeyRef &r) { return r.shard == shard_number; });
-    if (ref->state != KeyRef::State::Held) return Status::LOST;
-    return enqueue(waiter, shards_[shard_number], ref->index, deferred);
-  }
+  if (handle::is_compound(waiter.watched)) return begin_watching_record(waiter);
   Deferred deferred(*this);
-  Shard &shard = shards_[shard_number];
+  Shard &shard = shards_[handle::shard(waiter.watched)];
+  const uint32_t index = handle::index(waiter.watched);
   const std::lock_guard lock(shard.mutex);
   if (shard.entry(index).handle != waiter.watched || !shard.entry(index).held())
     return stale(shard, waiter.watched, false);
   return enqueue(waiter, shard, index, deferred);
+}
+
+Status LockTable::begin_watching_record(Waiter &waiter) {
+  Deferred deferred(*this);
+  Shard &home = shards_[handle::shard(waiter.watched)];
+  home.mutex.lock();
+  const Record *record = home.record(waiter.watched);
+  if (record == nullptr || record->global) {
+    const bool is_gone = record == nullptr;  // since the view
+    const Status gone = stale(home, waiter.watched, false);
+    home.mutex.unlock();  // comes after the global lock's
+    return is_gone ? gone : begin_watching_global(waiter);
+  }
+  const ShardLocks locks(*this, *record, true);
+  if (record->lost.load()) return Status::LOST;
+  // Any key of it will do: when that one is given back alone, watch_elsewhere() takes another.
+  const std::span<const KeyRef> refs(record->refs, record->key_count);
+  const auto ref = std::find_if(refs.begin(), refs.end(), is_held);
+  if (ref == refs.end()) return Status::NOT_HELD;
+  return enqueue(waiter, shards_[ref->shard], ref->index, deferred);
+}
+
+// The key is about to go from its lock, by itself: who watches the lock stands at another key of it from now on, where
+// it has one. With the locks of all its shards.
+void LockTable::watch_elsewhere(const KeyRef &going, Deferred &deferred) {
+  const Record &record = *going.record;
+  Entry &entry = shards_[going.shard].entry(going.index);
+  const std::span<const KeyRef> refs(record.refs, record.key_count);
+  const auto to = std::find_if(refs.begin(), refs.end(),
+                               [&](const KeyRef &ref) { return is_held(ref) && &ref != &going; });
+  if (entry.queue == nullptr || to == refs.end() || record.lost.load()) return;
+  Shard &shard = shards_[to->shard];
+  for (Waiter *w = entry.queue->watchers.front(); w != nullptr;) {
+    Waiter *next = WaitQueue::Waiters::next(w);
+    if (w->kind == Waiter::Kind::WatchLost && w->watched == record.handle) {
+      try {
+        WaitQueue &queue = shard.queue_of(shard.entry(to->index));
+        entry.queue->remove(*w);
+        queue.enqueue(*w, w->enqueued_at);
+        w->index = to->index;
+        w->where.store(shard.number());
+        nudge(*w, deferred);  // the lease that it looks after is another one
+      } catch (const std::bad_alloc &) {
+        leave_queue(*w, shards_[going.shard]);
+        finish(*w, Status::NO_MEMORY, deferred);
+      }
+    }
+    w = next;
+  }
 }
 
 Status LockTable::begin_watching_global(Waiter &waiter) {

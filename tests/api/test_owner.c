@@ -199,6 +199,45 @@ static void the_rest_of_a_lock_is_given_back_by_its_handle(void **state) {
   liblock_owner_free(owner);
 }
 
+struct giver {
+  liblock_context *context;
+  liblock_owner *owner;
+  const char *key;
+  latch *go;
+  liblock_status status;
+};
+
+static void *give_back_one_key(void *argument) {
+  struct giver *g = argument;
+  const liblock_bytes key = {g->key, strlen(g->key)};
+  latch_add(g->go, 1);
+  latch_await(g->go, 2);
+  g->status = liblock_release_keys(g->context, g->owner, &key, 1, NULL);
+  return NULL;
+}
+
+static void of_two_threads_that_give_back_a_key_each_the_last_ends_the_lock(void **state) {
+  enum { TRIES = 500 };
+  static const liblock_bytes keys[] = {BYTES("a"), BYTES("b")};
+  liblock_owner *owner = open_owner(*state, "o");
+  const liblock_acquire_options mine = owned_by(owner);
+  for (int i = 0; i < TRIES; i++) {
+    liblock_lock lock = 0;
+    assert_ok(liblock_acquire_many(*state, keys, 2, &mine, &lock, NULL));
+    latch go;
+    latch_init(&go);
+    struct giver givers[2] = {{*state, owner, "a", &go, LIBLOCK_INTERNAL}, {*state, owner, "b", &go, LIBLOCK_INTERNAL}};
+    pthread_t threads[2];
+    for (int n = 0; n < 2; n++) assert_int_equal(pthread_create(&threads[n], NULL, give_back_one_key, &givers[n]), 0);
+    for (int n = 0; n < 2; n++) pthread_join(threads[n], NULL);
+    latch_destroy(&go);
+    assert_ok(givers[0].status);
+    assert_ok(givers[1].status);
+    assert_status(LIBLOCK_NOT_HELD, liblock_release(*state, lock, NULL));
+  }
+  liblock_owner_free(owner);
+}
+
 static void closing_an_owner_releases_its_locks_and_the_next_waiter_runs(void **state) {
   liblock_context *context = *state;
   liblock_owner *owner = open_owner(context, "o");
@@ -310,6 +349,7 @@ int main(void) {
       fresh(release_by_keys_is_all_or_nothing),
       fresh(of_several_handles_on_one_key_the_youngest_gives),
       fresh(the_rest_of_a_lock_is_given_back_by_its_handle),
+      fresh(of_two_threads_that_give_back_a_key_each_the_last_ends_the_lock),
       fresh(closing_an_owner_releases_its_locks_and_the_next_waiter_runs),
       fresh(closing_an_owner_cancels_its_waits_at_once),
       fresh(a_closed_owner_acquires_nothing),

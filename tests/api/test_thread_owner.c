@@ -141,6 +141,42 @@ static void a_thread_is_an_owner_of_its_own_in_every_context(void **state) {
   assert_status(LIBLOCK_BUSY, probe(*state, "k"));
 }
 
+struct last_use {
+  liblock_context *context;
+  liblock_status status;
+};
+
+static void use_at_the_very_end(void *argument) {
+  struct last_use *last = argument;
+  const liblock_acquire_options mine = owned_by(LIBLOCK_OWNER_THREAD);
+  liblock_lock lock = 1;
+  last->status = liblock_try_acquire(last->context, KEY("late"), &mine, &lock, NULL);
+  if (lock != 0) last->status = LIBLOCK_OK;
+}
+
+static pthread_key_t last_key;
+
+static void *use_and_exit(void *argument) {
+  struct last_use *last = argument;
+  const liblock_acquire_options mine = owned_by(LIBLOCK_OWNER_THREAD);
+  liblock_lock lock = 0;
+  if (liblock_acquire(last->context, KEY("k"), &mine, &lock, NULL) == LIBLOCK_OK) pthread_setspecific(last_key, last);
+  return NULL;
+}
+
+/* Destructors of thread-specific data run behind the end of the thread's owner. */
+static void a_thread_that_has_let_its_owner_go_acquires_nothing_more_in_its_name(void **state) {
+  struct last_use last = {*state, LIBLOCK_INTERNAL};
+  pthread_t thread;
+  assert_int_equal(pthread_key_create(&last_key, use_at_the_very_end), 0);
+  assert_int_equal(pthread_create(&thread, NULL, use_and_exit, &last), 0);
+  pthread_join(thread, NULL);
+  pthread_key_delete(last_key);
+  assert_status(LIBLOCK_CLOSED, last.status);
+  assert_ok(probe(*state, "k"));
+  assert_ok(probe(*state, "late"));
+}
+
 static void *use_and_outlive(void *argument) {
   struct leaver *l = argument;
   liblock_acquire_options mine;
@@ -194,6 +230,7 @@ int main(void) {
       fresh(a_thread_reenters_what_it_holds_and_others_do_not),
       fresh(a_thread_that_exits_has_released_before_join_returns),
       fresh(the_next_waiter_runs_when_the_holding_thread_exits),
+      fresh(a_thread_that_has_let_its_owner_go_acquires_nothing_more_in_its_name),
       fresh(a_thread_releases_by_key),
       fresh(a_thread_is_an_owner_of_its_own_in_every_context),
       cmocka_unit_test(a_thread_may_exit_after_its_context_is_gone),

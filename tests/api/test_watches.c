@@ -67,6 +67,62 @@ static liblock_request lost(environment *e, liblock_lock lock, int64_t wait_ms) 
   return request;
 }
 
+static void both_end_as(environment *e, liblock_request one, liblock_request two, liblock_status expected) {
+  const liblock_completion first = next(e);
+  const liblock_completion second = next(e);
+  assert_true((first.request == one && second.request == two) || (first.request == two && second.request == one));
+  assert_status(expected, first.status);
+  assert_status(expected, second.status);
+}
+
+/* Keys of one lock lie in any order in the table: each of them goes first once. */
+static void a_lock_of_several_keys_is_watched_for_as_long_as_any_of_them_is_left(void **state) {
+  environment *e = *state;
+  static const liblock_bytes keys[] = {BYTES("a"), BYTES("b"), BYTES("c")};
+  enum { KEYS = 3 };
+  const liblock_status endings[] = {LIBLOCK_NOT_HELD, LIBLOCK_NOT_HELD, LIBLOCK_LOST};
+  liblock_owner *owner = open_owner(e->context, "o");
+  const liblock_acquire_options mine = owned_by(owner);
+  for (size_t i = 0; i < KEYS * COUNT_OF(endings); i++) {
+    const liblock_bytes *first = &keys[i % KEYS];
+    const liblock_bytes *second = &keys[(i + 1) % KEYS];
+    const liblock_bytes *last = &keys[(i + 2) % KEYS];
+    const size_t how = i / KEYS;
+    liblock_lock lock = 0;
+    assert_ok(liblock_acquire_many(e->context, keys, KEYS, &mine, &lock, NULL));
+    const liblock_request before = lost(e, lock, -1);
+    assert_ok(liblock_release_keys(e->context, owner, first, 1, NULL));
+    const liblock_request between = lost(e, lock, -1);
+    nothing_has_ended(e);
+    assert_ok(liblock_release_keys(e->context, owner, second, 1, NULL));
+    assert_status(LIBLOCK_TIMEOUT, liblock_wait_lost(e->context, lock, 1, NULL));
+    nothing_has_ended(e);
+    if (how == 0) assert_ok(liblock_release(e->context, lock, NULL));
+    if (how == 1) assert_ok(liblock_release_keys(e->context, owner, last, 1, NULL));
+    if (how == 2) assert_ok(liblock_force_release(e->context, last->data, last->size, 0, NULL));
+    both_end_as(e, before, between, endings[how]);
+    if (how == 2) assert_status(LIBLOCK_LOST, liblock_release(e->context, lock, NULL));
+  }
+  liblock_owner_free(owner);
+}
+
+/* Also where the time to live of what is left is another one than before. */
+static void a_watch_that_has_gone_to_another_key_sees_the_end_of_its_lease(void **state) {
+  environment *e = *state;
+  static const liblock_bytes keys[] = {BYTES("a"), BYTES("b")};
+  for (size_t i = 0; i < COUNT_OF(keys); i++) {
+    liblock_owner *owner = open_owner(e->context, "o");
+    liblock_acquire_options mine = owned_by(owner);
+    mine.ttl_ms = 30;
+    liblock_lock lock = 0;
+    assert_ok(liblock_acquire_many(e->context, keys, 2, &mine, &lock, NULL));
+    const liblock_request request = lost(e, lock, -1);
+    assert_ok(liblock_release_keys(e->context, owner, &keys[i], 1, NULL));
+    ends_as(e, request, LIBLOCK_LOST);
+    liblock_owner_free(owner);
+  }
+}
+
 static void what_is_true_already_ends_at_once(void **state) {
   environment *e = *state;
   ends_as(e, released(e, "free", -1), LIBLOCK_NOT_HELD);
@@ -246,6 +302,8 @@ static void one_waiter_too_many_ends_as_limit(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      watched(a_lock_of_several_keys_is_watched_for_as_long_as_any_of_them_is_left),
+      watched(a_watch_that_has_gone_to_another_key_sees_the_end_of_its_lease),
       watched(what_is_true_already_ends_at_once),
       watched(without_time_to_wait_they_end_as_timeout),
       watched(wait_ms_ends_each_as_timeout_and_leaves_nothing_behind),

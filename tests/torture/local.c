@@ -258,6 +258,31 @@ static void hold_as_owner(struct torture *t) {
   torture_take(t, "a", &options);
 }
 
+/* Somebody waits for the global lock until the owner holds nothing any more. */
+static void hold_while_all_is_wanted(struct torture *t) {
+  hold_as_owner(t);
+  liblock_acquire_options options = torture_defaults();
+  options.completions = t->ends;
+  liblock_request request = 0;
+  const liblock_status status = liblock_acquire_global_async(t->context, &options, NULL, NULL, &request);
+  torture_must(status == LIBLOCK_OK, "the global lock can be asked for", status);
+}
+
+static void take_while_all_is_wanted(struct torture *t) {
+  static char key[400];
+  memset(key, 'k', sizeof key - 1);
+  const liblock_acquire_options options = of_owner(t);
+  torture_take(t, key, &options);
+  fail_disarm();
+  for (size_t n = 0; n < t->granted; ++n) torture_give_back(t, n);
+  liblock_completion end = {.struct_size = sizeof end};
+  const liblock_status status = liblock_completions_next(t->ends, WAIT_FOR_END_MS, &end);
+  torture_must(status == LIBLOCK_OK && end.status == LIBLOCK_OK, "whoever wants all has it once nobody holds a key",
+               status == LIBLOCK_OK ? end.status : status);
+  const liblock_status released = liblock_release(t->context, end.lock, NULL);
+  torture_must(released == LIBLOCK_OK, "the global lock can be given back", released);
+}
+
 static void close_owner(struct torture *t) {
   const liblock_status status = liblock_owner_close(t->owner);
   torture_ended(status);
@@ -449,6 +474,7 @@ const struct torture_scenario torture_local[] = {
     {"force a release", hold, force, false},
     {"clear", hold, clear, false},
     {"open an owner", torture_open, open_owner, false},
+    {"take for an owner while all is wanted", hold_while_all_is_wanted, take_while_all_is_wanted, false},
     {"close an owner who holds", hold_as_owner, close_owner, false},
     {"free an owner who holds", hold_as_owner, free_owner, false},
     {"release keys of an owner", hold_as_owner, release_keys, false},
