@@ -68,6 +68,9 @@ class Greeting {
         return address_.db != 0 && channel_.empty();
       case SetName:
         return !name_.empty();
+      case InfoServer:
+      case InfoReplication:
+        return true;
       case Subscribe:
         return !channel_.empty();
       default:

@@ -2,7 +2,17 @@
 // See link.hpp.
 #include "redis/link.hpp"
 
+#include <algorithm>
+
 namespace liblock {
+
+namespace {
+
+constexpr uint32_t kRefusalsCounted = 4;  // a few hundred ms between two tries
+constexpr char kReplica[] = "it is a read-only replica";
+constexpr char kAnother[] = "it is another server than the one for commands";
+
+}  // namespace
 
 void ServerCall::replied(const Reply &reply) {
   if (!reply.is(Reply::Kind::Error)) {
@@ -45,11 +55,38 @@ void Link::look_at_error(Bytes text) {
 }
 
 void Link::commands_ready(const ServerInfo &info) {
-  if (info.role == "slave") return distrust(Status::READ_ONLY, "it is a read-only replica");
+  if (info.role == "slave") return distrust(Status::READ_ONLY, kReplica);
   if (info.time_us != 0) server_clock_.observe(info.time_us, clock_.now());
   const bool another = !run_id_.empty() && !info.run_id.empty() && info.run_id != run_id_;
   if (!info.run_id.empty()) run_id_ = info.run_id;
+  // First, so that whoever asks on this one does not count on words from there.
+  if (messages_.ready() && is_another(messages_server_))
+    refuse(messages_, messages_server_, Status::CONNECT, kAnother);
+  if (durable_.ready() && is_another(durable_server_)) refuse(durable_, durable_server_, Status::CONNECT, kAnother);
   user_.on_connected(info, another);
+}
+
+void Link::messages_ready(const ServerInfo &info) {
+  if (is_of_our_server(messages_, messages_server_, info)) user_.on_listening();
+}
+
+bool Link::is_of_our_server(Connection &connection, Server &server, const ServerInfo &info) {
+  server.run_id = info.run_id;
+  const bool is_replica = info.role == "slave";
+  if (is_replica || (commands_.ready() && is_another(server))) {
+    refuse(connection, server, is_replica ? Status::READ_ONLY : Status::CONNECT, is_replica ? kReplica : kAnother);
+    return false;
+  }
+  server.refusals = 0;
+  return true;
+}
+
+bool Link::is_another(const Server &server) const {
+  return !run_id_.empty() && !server.run_id.empty() && server.run_id != run_id_;
+}
+
+void Link::refuse(Connection &connection, Server &server, Status status, const std::string &why) {
+  connection.drop(status, why, std::min(server.refusals++, kRefusalsCounted));
 }
 
 void Link::stop() {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What an instance has of its server: the connection for commands, the one that messages come on, made when
 // somebody waits, and the one for requests that wait for replicas, made when there is one. Loop thread.
+//
+// Invariant: all that are ready lead to one server, as far as servers say who they are; commands go by what the first of
+// them says. A name, or whatever passes connections on, may lead the others to a replica, or to where a master was: words
+// that are forwarded from there would be believed of a lock that the master has given to somebody else.
 #pragma once
 
 #include <functional>
@@ -83,29 +87,42 @@ class Link {
   };
   struct Messages final : Connection::User {
     explicit Messages(Link &l) : link(l) {}
-    void on_ready(const ServerInfo &) override { link.user_.on_listening(); }
+    void on_ready(const ServerInfo &info) override { link.messages_ready(info); }
     void on_down(Status, const std::string &) override {}
     bool still_wanted() override { return link.user_.needs_messages(); }
     void on_message(Bytes message) override { link.user_.on_message(message); }
     Link &link;
   };
   struct Durable final : Connection::User {
-    void on_ready(const ServerInfo &) override {}
+    explicit Durable(Link &l) : link(l) {}
+    void on_ready(const ServerInfo &info) override { link.is_of_our_server(link.durable_, link.durable_server_, info); }
     void on_down(Status, const std::string &) override {}
     bool still_wanted() override { return false; }
+    Link &link;
+  };
+  // Who is at the other end of a connection beside the one for commands.
+  struct Server {
+    std::string run_id;
+    uint32_t refusals = 0;  // since it was ours last
   };
   void commands_ready(const ServerInfo &info);
+  void messages_ready(const ServerInfo &info);
+  // Else it ends, and is made anew a moment later.
+  bool is_of_our_server(Connection &connection, Server &server, const ServerInfo &info);
+  bool is_another(const Server &server) const;
+  static void refuse(Connection &connection, Server &server, Status status, const std::string &why);
 
   const Clock &clock_;
   User &user_;
   Commands commands_user_{*this};
   Messages messages_user_{*this};
-  Durable durable_user_;
+  Durable durable_user_{*this};
   Connection commands_;
   Connection messages_;
   Connection durable_;
   ServerClock server_clock_;
   std::string run_id_;
+  Server messages_server_, durable_server_;
 };
 
 }  // namespace liblock

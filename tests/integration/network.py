@@ -207,6 +207,52 @@ def a_promoted_replica_without_the_key_has_lost_the_lock():
     same(fail_over(False), "LOST")
 
 
+def planned_failover(is_idle):
+    """Who had the key when its holder went, of one who waited at the old master, which lives on as a replica and passes
+    on what is published at the new one, and one who came behind."""
+    queue = "ll1:q:{liblock:k}"
+    with Server() as old, Server() as new, Proxy(old.port) as proxy, Agent() as waiter, Agent() as other:
+        new.call("REPLICAOF", "127.0.0.1", old.port)
+        assert eventually(lambda: b"master_link_status:up" in new.call("INFO", "replication"), 20)
+        opened(waiter, proxy.url)
+        opened(other, old.url, name="holder")
+        status(other("acquire", "holder", "k", ttl_ms=600000), "OK")
+        waiting = waiter.ask("acquire", "c", "k", retry_interval_ms=60000)
+        assert eventually(lambda: new.call("ZCARD", queue) == 1)
+        assert eventually(lambda: len(old.call("PUBSUB", "CHANNELS", "ll1:i:*")) == 2)
+        proxy.target_port = new.port
+        new.call("REPLICAOF", "NO", "ONE")
+        old.call("REPLICAOF", "127.0.0.1", new.port)
+        assert eventually(lambda: b"master_link_status:up" in old.call("INFO", "replication"), 20)
+        if not is_idle:
+            assert eventually(lambda: waiter("try", "c", "poke").status == "OK"), "it does not come to the new master"
+            assert eventually(lambda: len(new.call("PUBSUB", "CHANNELS", "ll1:i:*")) == 1), "it listens to the old one"
+        opened(other, new.url)
+        behind = other.ask("acquire", "c", "k")
+        assert eventually(lambda: new.call("ZCARD", queue) == 2)
+        status(other("force", "c", "k"), "OK")
+        assert eventually(lambda: waiting.is_settled or behind.is_settled)
+        time.sleep(0.5)
+        first = (waiting.is_settled, behind.is_settled)
+        asked = [(waiter, waiting), (other, behind)] if waiting.is_settled else [(other, behind), (waiter, waiting)]
+        tokens = []
+        for agent, reply in asked:
+            tokens.append(status(reply.result(), "OK").token)
+            status(agent("release", "c", reply.lock), "OK")
+        assert tokens[0] < tokens[1], tokens
+        return first
+
+
+@test
+def one_who_has_come_to_the_new_master_hears_of_his_grant_there_after_a_planned_failover():
+    same(planned_failover(False), (True, False))
+
+
+@test
+def one_who_still_stands_at_the_old_master_does_not_take_a_word_that_is_passed_on_there_for_a_grant():
+    same(planned_failover(True), (False, True))
+
+
 @test
 def replicas_are_waited_for_and_counted():
     with Server() as server, Server() as replica, Agent() as agent:

@@ -76,7 +76,11 @@ local function hand_on(key, now, gap_ms, asking)
     if left then
       if gap == nil then gap = gap_is_due(key, now, gap_ms) end
       local message = (not gap or not listens) and grant_to(key, now, id, entry, left)
-      local heard = redis.call('PUBLISH', 'll1:i:' .. instance, message or 'h' .. id .. key.lock) > 0 or not listens
+      local channel = 'll1:i:' .. instance
+      -- Who may be subscribed at a replica only would hear it from there, though it counts for nobody here.
+      local is_deaf = listens and tonumber(redis.pcall('PUBSUB', 'NUMSUB', channel)[2]) == 0
+      local heard = not listens or not is_deaf
+      if heard then heard = redis.call('PUBLISH', channel, message or 'h' .. id .. key.lock) > 0 or not listens end
       if heard and message then leave(key, id) end
       if heard then return true end
       redis.call('DEL', key.lock, key.metadata)
@@ -104,7 +108,8 @@ local function enqueue(key, now, id, place)
   local score = (place.order == 1 and -ticket or ticket) + place.offset
   if place.anew then
     local last = redis.call('ZRANGE', key.queue, -1, -1, 'WITHSCORES')[2]
-    score = math.max(ticket, last and last + 1 or 0)
+    -- By as much as a number of that size can grow.
+    score = math.max(ticket, last and last + math.max(1, math.abs(last) * 2 ^ -52) or 0)
   end
   redis.call('ZADD', key.queue, digits(score), id)
   return ticket

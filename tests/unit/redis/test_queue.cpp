@@ -361,6 +361,28 @@ UNIT_TEST(a_thousand_waiters_are_heard_of_in_few_calls) {
   EXPECT(s.node.script_calls() - calls <= 200);  // sixteen a second, and a renewal
 }
 
+// Priorities far from zero make numbers so large that they do not grow by one.
+UNIT_TEST(who_goes_to_the_end_of_the_queue_is_at_its_end_also_among_the_lowest_of_priorities) {
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    Stage s(seed);
+    Wanted &held = s.a.take("k", waiting_ms(0));
+    AcquireParams lowest = waiting_ms(60'000);
+    lowest.order = LIBLOCK_ORDER_PRIORITY;
+    lowest.priority = -1'000'000;
+    lowest.age_step = 86'400'000 * kMillisecond;
+    AcquireParams first_params = lowest;
+    first_params.queue_ttl = 1'000 * kMillisecond;
+    s.b.release(s.b.take("other").grant().handle);
+    Wanted &first = s.b.acquire({"k"}, first_params);
+    s.world.run_ms(100);
+    Wanted &second = s.a.acquire({"k"}, lowest);
+    s.world.run_ms(1'500);
+    s.a.release(held.grant().handle);
+    s.world.run_ms(20);
+    EXPECT(second.is(Status::OK) && !first.ended());
+  }
+}
+
 UNIT_MAIN("wait queues on a server",
           cmocka_unit_test(a_release_hands_the_lock_over_in_one_message_and_one_call),
           cmocka_unit_test(waiters_of_several_processes_are_served_as_the_server_heard_of_them),
@@ -379,4 +401,5 @@ UNIT_MAIN("wait queues on a server",
           cmocka_unit_test(waiters_who_do_not_hear_messages_yet_keep_their_places),
           cmocka_unit_test(a_grant_whose_message_was_lost_is_found_within_a_poll),
           cmocka_unit_test(whoever_is_sent_away_leaves_and_whoever_is_taken_from_makes_room),
-          cmocka_unit_test(a_thousand_waiters_are_heard_of_in_few_calls))
+          cmocka_unit_test(a_thousand_waiters_are_heard_of_in_few_calls),
+    cmocka_unit_test(who_goes_to_the_end_of_the_queue_is_at_its_end_also_among_the_lowest_of_priorities))
