@@ -22,6 +22,7 @@ Instance::Instance(std::shared_ptr<Runtime> runtime_of_it, const InstanceOptions
       places(*this),
       passing_on(*this),
       replica_turns(*this),
+      renaming(*this),
       presence(*this) {}
 
 Instance::~Instance() = default;
@@ -38,6 +39,7 @@ void Instance::on_connected(const ServerInfo &info, bool another) {
   // In this order: what must not be there goes first, so that nobody waits for it.
   cleaner.on_connected();
   keeper.on_connected(another);
+  renaming.on_connected();
   passing_on.tell_all();
   waiting.look_at_all();
   presence.on_connected();
@@ -50,6 +52,7 @@ void Instance::on_disconnected(Status status, const std::string &text) {
 
 // What was sent before was missed.
 void Instance::on_listening() {
+  waiting.may_be_taken_away({});
   waiting.look_at_all();
   keeper.verify_all(false);
   passing_on.others_may_wait();
@@ -62,12 +65,13 @@ void Instance::on_message(Bytes message) {
   if (message[0] == 'h') return waiting.called(what);
   if (message[0] == 'x') return waiting.deadlocked(what);
   if (message[0] == 'w') waiting.may_barge(what);
-  if (message[0] == 'q') passing_on.others_wait(what);
+  if (message[0] == 'q') passing_on.outsider_waits(what);
   if (message[0] == 's') return waiting.sent_away_alone(what);
   if (message[0] == 'd') return waiting.sent_away(what);
   if (message[0] == 'o') return waiting.owner_sent_away(what);
   if (message[0] == 'l') {
-    // Somebody took it away: ask, since a message may be late, or may lie.
+    // Somebody took it away: ask, since a message may be late, or may lie. Or be here before the grant that it is about.
+    waiting.may_be_taken_away(what);
     std::vector<LeaseRef> named = keeper.find(what);
     if (!named.empty()) keeper.verify(named, nullptr);
   }

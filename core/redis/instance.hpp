@@ -11,6 +11,7 @@
 #include "redis/passing_on.hpp"
 #include "redis/places.hpp"
 #include "redis/presence.hpp"
+#include "redis/renaming.hpp"
 #include "redis/replica_turns.hpp"
 #include "redis/waiting.hpp"
 #include "remote/remote_instance.hpp"
@@ -70,6 +71,7 @@ class Instance final : public RemoteInstance,
   Places places;
   PassingOn passing_on;
   ReplicaTurns replica_turns;
+  Renaming renaming;
   Presence presence;
   size_t attempts_open = 0;  // sent, and without an end
 

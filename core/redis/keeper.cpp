@@ -186,7 +186,7 @@ void Keeper::try_again(const LeaseRef &lease) {
 }
 
 // What the server says is believed as it is: a lease never counts for longer here than there.
-void Keeper::renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at) {
+void Keeper::renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at, bool sets) {
   const bool is_over = lease->is_over(instance_.clock.now());
   if (lease->state.load() == Lease::State::Held && (is_over || answer == -3)) lose(lease);
   if (lease->state.load() == Lease::State::Lost && answer != -3) give_back(*lease);  // it came too late
@@ -196,8 +196,11 @@ void Keeper::renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nan
     lease->ends_at.store(ttl == kNever ? kNever : sent_at + Lease::trusted(ttl));
     lease->may_end_at = ttl == kNever ? kNever : instance_.clock.now() + ttl;
     lease->in_doubt = false;
-    lease->is_short = false;
-    lease->renew_at = kNever;
+    // Since the last hand that it went to.
+    if (sets || sent_at >= lease->renew_at) {
+      lease->is_short = false;
+      lease->renew_at = kNever;
+    }
     if (lease->renews) set_renewal(*lease, sent_at, ttl);
   }
   arm(*lease);

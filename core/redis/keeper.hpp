@@ -63,7 +63,7 @@ class Keeper final : public LeaseKeeper {
   void arm_flush(Nanos now);
   void send_batch(std::vector<LeaseRef> leases);
   void give_back(const Lease &lease);
-  void renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at);
+  void renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at, bool sets);
   void confirmed(Lease &lease, int64_t answer, Nanos sent_at);
   void try_again(const LeaseRef &lease);
   void set_renewal(Lease &lease, Nanos from, Nanos ttl);

@@ -154,7 +154,7 @@ void Keeper::ExtendCall::answered(const Reply &reply) {
       continue;
     }
     const int64_t worst = worst_of(reply, item, at);
-    keeper_.renewed(item.lease, item.change, worst, sent_at_);
+    keeper_.renewed(item.lease, item.change, worst, sent_at_, !by_renewal_);
     if (worst == -3 || item.lease->state.load() == Lease::State::Lost) status = Status::LOST;
   }
   end(status, is_late ? "the request was under way for too long" : "");

@@ -2,6 +2,8 @@
 // See passing_on.hpp.
 #include "redis/passing_on.hpp"
 
+#include <algorithm>
+
 #include "redis/instance.hpp"
 
 namespace liblock {
@@ -18,7 +20,7 @@ class PassingOn::HolderCall final : public ServerCall {
     key(Keyspace::side_key(Keyspace::Side::Fence, lock_key_));
     key(Keyspace::side_key(Keyspace::Side::Queue, lock_key_));
     argument(id_);
-    argument(static_cast<int64_t>(line.lease->token));
+    argument(static_cast<int64_t>(line.token_last));  // of these hands: the lease's may have risen in them
     argument(lock->owner->field);
     argument(instance.id);
     argument(static_cast<int64_t>(tokens_));
@@ -73,6 +75,17 @@ void PassingOn::hand(FrontRequest &request, const LeaseRef &lease) {
 }
 
 void PassingOn::lose(const LeaseRef &lease) { instance_.keeper.lose(lease); }
+
+void PassingOn::outsider_waits(Bytes lock_key) {
+  FrontLine *line = front_.find(lock_key);
+  const bool is_early = line != nullptr && line->lease == nullptr && line->sent != 0;
+  if (!is_early) return others_wait(lock_key);
+  line->others_at = std::min(line->others_at, instance_.runtime->now());
+}
+
+void PassingOn::forget_early_word(const FrontRequest &request) {
+  if (request.line != nullptr && request.line->lease == nullptr) request.line->others_at = kNever;
+}
 
 std::shared_ptr<RemotePassingOn> PassingOn::kept() { return {instance_.shared_from_this(), this}; }
 

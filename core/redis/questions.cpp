@@ -40,7 +40,7 @@ void adopt(Instance &instance, Ask &ask, AskDone done) {
                 "this is no lock that liblock_export gave from a context with this prefix");
   adopt_lock(instance, ask, lease, [&instance, &ask, done](Status status, const std::string &why) {
     if (status != Status::OK) return done(status, why);
-    rename_records(instance, ask.lock, [done](Status, const std::string &) { done(Status::OK, ""); });
+    instance.renaming.rename(ask.lock, [done](Status, const std::string &) { done(Status::OK, ""); });
   });
 }
 

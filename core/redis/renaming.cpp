@@ -2,36 +2,44 @@
 // See renaming.hpp.
 #include "redis/renaming.hpp"
 
+#include <utility>
+
 #include "redis/instance.hpp"
 
 namespace liblock {
 
-namespace {
-
-class RenameCall final : public ServerCall {
+class Renaming::Call final : public ServerCall {
  public:
-  RenameCall(Instance &instance, const HeldLock &lock, AskDone done) : done_(std::move(done)) {
+  Call(Renaming &renaming, const HeldLock &lock, AskDone done)
+      : renaming_(renaming), handle_(lock.handle), done_(std::move(done)) {
     begin(scripts::rename);
     for (const HeldLock::Part &part : lock.parts) key(part.lock_key());
     argument(lock.owner->field);
-    argument(instance.id);
+    argument(renaming.instance_.id);
     argument(lock.parts.front().lease->id);
   }
   bool fits(const Reply &reply) const override { return reply.is(Reply::Kind::Integer); }
   void answered(const Reply &) override { end(); }
-  void failed(const Failure &) override { end(); }
+  void failed(const Failure &failure) override {
+    if (failure.status != Status::CLOSED) renaming_.again_.push_back(handle_);
+    end();
+  }
 
  private:
   void end() { end_call(this, done_, Status::OK, ""); }
+  Renaming &renaming_;
+  const Handle handle_;
   AskDone done_;
 };
 
-}  // namespace
-
-void rename_records(Instance &instance, Handle handle, AskDone done) {
-  const HeldLock *lock = instance.holds.find(handle);
+void Renaming::rename(Handle handle, AskDone done) {
+  const HeldLock *lock = instance_.holds.find(handle);
   if (lock == nullptr) return done(Status::OK, "");
-  instance.link.send(*new RenameCall(instance, *lock, std::move(done)));
+  instance_.link.send(*new Call(*this, *lock, std::move(done)));
+}
+
+void Renaming::on_connected() {
+  for (const Handle handle : std::exchange(again_, {})) rename(handle, [](Status, const std::string &) {});
 }
 
 }  // namespace liblock

@@ -72,8 +72,9 @@ void Waiting::send_attempt(RemoteRequest &asking) {
     remember_id(request);
   }
   request.state_ = AcquireRequest::State::Asking;
-  request.told_ = false;
+  request.told_ = request.may_be_taken_ = false;
   request.handed_ = {};
+  PassingOn::forget_early_word(request);
   ++request.number_;
   tell_beginning(request);
   request.attempt_ = new Attempt(instance_, request);
@@ -166,6 +167,7 @@ void Waiting::handed(Bytes message) {
   }
   // One that an attempt sent since then has overtaken is void: what holds now is what that one answers.
   if (fields[0] != request->number_ || fields[1] == 0 || fields[2] > INT32_MAX) return;
+  PassingOn::forget_early_word(*request);
   const Nanos left = nanos_from_ms(static_cast<int64_t>(fields[2]));
   const AcquireRequest::Handed handed{fields[1], instance_.clock.now() + Lease::trusted(left),
                                       fields[3] != 0};
@@ -397,6 +399,15 @@ void Waiting::look_at_all() {
   }
   for (AcquireRequest *request : asking) {
     if (request->state_ == AcquireRequest::State::Waiting) ask(*request);
+  }
+}
+
+void Waiting::may_be_taken_away(Bytes lock_key) {
+  if (instance_.attempts_open == 0) return;
+  for (RemoteRequest *one = all_.front(); one != nullptr; one = All::next(one)) {
+    auto *request = static_cast<AcquireRequest *>(one);
+    const bool is_asking = request->attempt_ != nullptr;
+    if (is_asking && (lock_key.empty() || request->keys_.contains(lock_key))) request->may_be_taken_ = true;
   }
 }
 

@@ -271,6 +271,15 @@ struct Several {
   std::string text;
 };
 
+// Of the locks on a key. Not one that is being reentered only: nobody has its handle yet. nullptr: none.
+HeldLock *youngest_of(RemoteInstance &instance, const Reentry::Held &held) {
+  for (auto handle = held.handles.rbegin(); handle != held.handles.rend(); ++handle) {
+    HeldLock *lock = instance.holds.find(*handle);
+    if (lock != nullptr && !lock->is_pending) return lock;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 // All or nothing: every key must be held by the owner before any is given back.
@@ -285,14 +294,14 @@ void Asking::release_keys(Ask &ask) {
   bool lost = false;
   for (const Bytes lock_key : lock_keys) {
     const Reentry::Held *held = instance_.reentry.find(owner, lock_key);
-    if (held == nullptr) return finish(ask, Status::NOT_HELD);
+    if (held == nullptr || youngest_of(instance_, *held) == nullptr) return finish(ask, Status::NOT_HELD);
     lost = lost || held->part.lease->is_over(instance_.clock.now());
   }
   auto *several = new Several(ask);
   if (lost) several->worst = Status::LOST;
   for (const Bytes lock_key : lock_keys) {
     const Reentry::Held held = *instance_.reentry.find(owner, lock_key);
-    HeldLock *lock = instance_.holds.find(held.handles.back());
+    HeldLock *lock = youngest_of(instance_, held);
     const auto part = std::find_if(lock->parts.begin(), lock->parts.end(), [&](const HeldLock::Part &p) {
       return p.lease == held.part.lease && p.key == held.part.key;
     });

@@ -92,9 +92,20 @@ FrontLine *Front::leaves(FrontWaiter &waiter, Nanos now) {
   } else {
     --line.sent;
   }
+  if (line.sent == 0) nobody_asks(line);
   if (to_ask(line, now) != nullptr) return &line;
   drop_if_empty(line);
   return nullptr;
+}
+
+// What befell one that asked is nothing to those who wait for a lease that is here; and whoever else waited then, it was
+// not for one that may come.
+void Front::nobody_asks(FrontLine &line) {
+  if (line.lease != nullptr) {
+    line.trouble = Status::OK;
+  } else {
+    line.others_at = kNever;
+  }
 }
 
 // A lease that the line had already is lost, though nobody has said so yet: it is nobody's to pass on.
@@ -107,7 +118,8 @@ FrontLine &Front::granted(FrontWaiter &waiter, Lease &lease, bool others_wait, N
   line.lease = &lease;
   lease.line = &line;
   line.run_since = now;
-  line.others_at = others_wait ? now : kNever;
+  // Or word of others has come before the grant's.
+  line.others_at = others_wait || line.others_at != kNever ? now : kNever;
   line.token_last = lease.token;
   line.token_end = lease.token + options_.tokens;
   line.more_token = line.more_end = 0;

@@ -173,6 +173,7 @@ class Front {
                                    SpareAllocator<std::pair<const SpareText, FrontLine>>>;
   FrontLine &line_of(Bytes lock_key);
   void stand(FrontLine &line, FrontWaiter &waiter);
+  static void nobody_asks(FrontLine &line);
   static bool goes_before(const FrontWaiter &waiter, int64_t sort_key);
   void drop_if_empty(FrontLine &line);
   bool is_closing(const FrontLine &line, Nanos now) const;

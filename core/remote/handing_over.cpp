@@ -121,7 +121,8 @@ void adopt_lock(RemoteInstance &instance, Ask &ask, const LeaseRef &lease, AskDo
                           instance.holds.remove(handle);
                           instance.let_go(*gone);
                         }
-                        done(status, why);
+                        // Its owner or its context was closed meanwhile, and has given it back.
+                        done(status == Status::OK ? Status::CLOSED : status, why);
                       });
 }
 

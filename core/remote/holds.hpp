@@ -29,6 +29,7 @@ struct HeldLock : OwnedLock, OfSpareMemory {
   uint64_t token = 0;
   LostNotice notice;
   bool loss_told = false;
+  bool is_pending = false;  // its acquire has not ended, and nobody has the handle
   // A lease that this handle set anew when it reentered, as it was before: so it is again when the handle goes and
   // others stay. The handles of a lease that did so are a stack, the youngest first: see extensions.cpp.
   struct Extended {

@@ -163,7 +163,7 @@ void RemoteWaiting::extend_reentered(RemoteRequest &request) {
   request.extending_ = asked_by;
   arm(request);
   HeldLock &mine = *remote_.holds.find(request.grant.handle);
-  mine.loss_told = true;  // nobody knows of it yet
+  mine.loss_told = mine.is_pending = true;
   const Nanos now = remote_.clock.now();
   for (const HeldLock::Part &part : request.reentered_) {
     const LeaseRef &lease = part.lease;
@@ -178,7 +178,7 @@ void RemoteWaiting::extend_reentered(RemoteRequest &request) {
                        RemoteRequest &ended = **asked_by;
                        ended.extending_.reset();
                        if (HeldLock *lock = remote_.holds.find(ended.grant.handle); lock != nullptr)
-                         lock->loss_told = false;
+                         lock->loss_told = lock->is_pending = false;
                        if (status == Status::OK) return succeed(ended);
                        if (status == Status::LOST) {
                          remote_.release(std::exchange(ended.grant.handle, 0), nullptr);
@@ -241,7 +241,7 @@ void RemoteWaiting::finish(RemoteRequest &request, Status status) {
   if (request.extending_ != nullptr) *request.extending_ = nullptr;
   if (status != Status::OK && request.grant.handle != 0)
     remote_.release(std::exchange(request.grant.handle, 0), nullptr);
-  all_.remove(&request);
+  (request.is_ending_ ? ending_ : all_).remove(&request);
   if (request.was_queued_) --remote_.counts.waiters;
   if (status == Status::TIMEOUT || status == Status::RETRIES_EXHAUSTED) ++remote_.counts.timeouts;
   if (status == Status::CANCELED) ++remote_.counts.canceled;
@@ -253,11 +253,17 @@ void RemoteWaiting::finish(RemoteRequest &request, Status status) {
 }
 
 void RemoteWaiting::end_all(const RemoteOwner *owner, Status status) {
-  std::vector<RemoteRequest *> ending;
-  for (RemoteRequest *request = all_.front(); request != nullptr; request = All::next(request)) {
-    if (owner == nullptr || request->owner_.get() == owner) ending.push_back(request);
+  for (RemoteRequest *request = all_.front(); request != nullptr;) {
+    RemoteRequest *next = All::next(request);
+    if (owner == nullptr || request->owner_.get() == owner) {
+      all_.remove(request);
+      request->is_ending_ = true;
+      ending_.push_back(request);
+    }
+    request = next;
   }
-  for (RemoteRequest *request : ending) finish(*request, status);
+  // One that gives back what it was granted may bring another's turn, which ends at once: its owner is closed too.
+  while (!ending_.empty()) finish(*ending_.front(), status);
 }
 
 }  // namespace liblock

@@ -62,6 +62,7 @@ class RemoteRequest : public LoopTask, public Timer {
   Status trouble_ = Status::OK;                 // why the last attempt could not be made
   std::shared_ptr<RemoteRequest *> extending_;  // set while leases that it reenters are set anew
   bool was_queued_ = false;
+  bool is_ending_ = false;  // by end_all
   ListLinks<RemoteRequest> all_links_;
 };
 
@@ -73,8 +74,8 @@ class RemoteWaiting {
   void end(RemoteRequest &request, Status status);
   // Those of one owner, or all.
   void end_all(const RemoteOwner *owner, Status status);
-  bool empty() const { return all_.empty(); }
-  size_t size() const { return all_.size(); }
+  bool empty() const { return all_.empty() && ending_.empty(); }
+  size_t size() const { return all_.size() + ending_.size(); }
   virtual void on_timer(RemoteRequest &request, Nanos now) = 0;
 
  protected:
@@ -107,7 +108,7 @@ class RemoteWaiting {
   void finish(RemoteRequest &request, Status status);
 
   using All = List<RemoteRequest, &RemoteRequest::all_links_>;
-  All all_;
+  All all_;  // but for those in ending_
 
  private:
   void time_is_over(RemoteRequest &request, Status usual);
@@ -116,6 +117,7 @@ class RemoteWaiting {
   void succeed(RemoteRequest &request);
 
   RemoteInstance &remote_;
+  All ending_;  // whom end_all is about to end
 };
 
 }  // namespace liblock

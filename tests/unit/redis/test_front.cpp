@@ -314,6 +314,70 @@ UNIT_TEST(where_no_tokens_are_left_to_reserve_the_lock_goes_on_as_far_as_those_t
   EXPECT(line[hands]->is(Status::SERVER));
 }
 
+// The token of a hold rises where its owner takes more keys along with it: it is in the same hands.
+UNIT_TEST(a_value_and_the_time_of_a_lock_stay_where_the_token_of_its_holder_rises) {
+  Stage s(1, with_front(0, -1));
+  const auto owner = s.a.owner("worker");
+  Wanted &first = s.a.acquire({"k"}, waiting_ms(10'000), owner);
+  s.world.run_ms(50);
+  s.a.update(first.grant().handle, "mine");
+  s.world.run_ms(5);
+  const auto since = [&] {
+    const std::string record = s.node.ask({"GET", "liblock:k"}).text;
+    return record.substr(record.find('@'), record.find(',') - record.find('@'));
+  };
+  const std::string before = since();
+  Wanted &both = s.a.acquire({"k", "z"}, waiting_ms(10'000), owner);
+  s.world.run_ms(20);
+  EXPECT(both.is(Status::OK) && both.grant().token > first.grant().token);
+  s.a.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(120);  // that somebody stands is told
+  EXPECT(s.node.ask({"GET", "liblock:k"}).text.ends_with(",1|mine") && since() == before);
+}
+
+UNIT_TEST(word_of_an_outsider_that_comes_before_the_grant_it_belongs_to_is_not_lost) {
+  Stage s(1, with_front(0, -1));
+  s.a.release(s.a.take("other").grant().handle);
+  s.world.run_ms(50);
+  Wanted &first = s.a.acquire({"k"}, waiting_ms(10'000));
+  s.world.run_for(kMillisecond / 100);
+  run_once(s.a.host(), [&] { s.a.instance().passing_on.outsider_waits("liblock:k"); });
+  s.world.run_ms(5);
+  Wanted &next = s.a.acquire({"k"}, waiting_ms(10'000));
+  s.world.run_ms(1);
+  EXPECT(first.is(Status::OK) && !next.ended());
+  s.a.release(first.grant().handle);
+  s.world.run_ms(5);
+  EXPECT(next.is(Status::OK) && s.a.instance().counts.passed_on.load() == 0);
+}
+
+UNIT_TEST(a_lease_that_goes_on_while_it_is_being_set_anew_is_set_once_more) {
+  Scene s(with_front(0, -1), waiting_ms(10'000, 2'000, false));
+  const std::vector<Wanted *> line = line_of(s, 2, waiting_ms(60'000, 2'000, false));
+  s.world.delay_least = s.world.delay_most = 100 * kMillisecond;
+  s.a.release(s.held.grant().handle);
+  s.world.run_ms(150);  // the server has set it, and the answer is under way
+  s.a.release(line[0]->grant().handle);
+  s.world.run_ms(450);
+  EXPECT(line[1]->is(Status::OK) && s.passed_on() == 2);
+  EXPECT(s.node.ask({"PTTL", "liblock:k"}).integer > 1'650);
+}
+
+// Behind a key that was left free, the word of a request that waits is of one of this process.
+UNIT_TEST(a_process_alone_goes_on_passing_on_however_short_its_holds_are) {
+  Scene s(with_front(0, 20));
+  const std::vector<Wanted *> line = line_of(s, 3'000, waiting_ms(600'000));
+  const Wanted *last = &s.held;
+  for (const Wanted *next : line) {
+    s.a.release(last->grant().handle);
+    EXPECT(s.world.run_until([&] { return next->ended(); }, 1'000));
+    EXPECT(next->is(Status::OK));
+    last = next;
+    s.world.run_for(kMillisecond / 50);  // less than any way to the server
+  }
+  EXPECT(s.passed_on() > 2'900);
+}
+
 UNIT_MAIN(
     "front", cmocka_unit_test(a_release_gives_the_lock_to_the_next_of_the_process_before_the_server_knows),
     cmocka_unit_test(who_stands_costs_the_server_nothing),
@@ -336,4 +400,8 @@ UNIT_MAIN(
     cmocka_unit_test(
         a_circle_of_owners_who_stand_is_found_within_the_delay_and_never_where_a_hand_over_has_opened_it),
     cmocka_unit_test(a_value_is_of_him_who_gave_it_whatever_the_server_hears_when),
-    cmocka_unit_test(where_no_tokens_are_left_to_reserve_the_lock_goes_on_as_far_as_those_that_are))
+    cmocka_unit_test(where_no_tokens_are_left_to_reserve_the_lock_goes_on_as_far_as_those_that_are),
+    cmocka_unit_test(a_value_and_the_time_of_a_lock_stay_where_the_token_of_its_holder_rises),
+    cmocka_unit_test(word_of_an_outsider_that_comes_before_the_grant_it_belongs_to_is_not_lost),
+    cmocka_unit_test(a_lease_that_goes_on_while_it_is_being_set_anew_is_set_once_more),
+    cmocka_unit_test(a_process_alone_goes_on_passing_on_however_short_its_holds_are))

@@ -174,6 +174,44 @@ UNIT_TEST(a_line_outlives_a_broken_connection) {
   }
 }
 
+// One request waits for an extend of what it reentered, another stands behind the hold that this keeps: the end of the
+// first gives the lock back, and makes it the other's turn.
+UNIT_TEST(an_owner_that_closes_ends_each_of_his_requests_once_whatever_the_end_of_one_brings) {
+  Scene s;
+  const auto owner = s.a.owner("worker");
+  s.a.release(s.held.grant().handle);
+  s.world.run_ms(10);
+  Wanted &outer = s.a.acquire({"k"}, waiting_ms(10'000), owner);
+  s.world.run_ms(50);
+  AcquireParams extends = waiting_ms(10'000, 50'000), waits = waiting_ms(10'000);
+  extends.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+  waits.on_conflict = LIBLOCK_ON_CONFLICT_WAIT;
+  Wanted &inner = s.a.acquire({"k"}, extends, owner), &rival = s.a.acquire({"k"}, waits, owner);
+  s.world.run_for(kMillisecond / 100);
+  EXPECT(outer.is(Status::OK) && !inner.ended() && !rival.ended());
+  s.a.release(outer.grant().handle);
+  owner->closed.store(true);
+  const Question &closed = s.a.question(Ask::What::CloseOwner, [&](Ask &ask) { ask.owner = owner; });
+  s.world.run_ms(20);
+  EXPECT(inner.is(Status::CLOSED) && rival.is(Status::CLOSED) && closed.is(Status::OK));
+  EXPECT(s.is_free("k"));
+}
+
+UNIT_TEST(who_stands_ends_by_his_own_time_whatever_befell_another_that_asked_before) {
+  Scene s;
+  Wanted &other = s.a.acquire({"k"}, waiting_ms(60'000), s.a.owner("worker"));  // asks after the delay of its search
+  s.world.run_ms(90);
+  s.node.stop(Node::Data::Kept);
+  s.world.run_ms(50);
+  s.a.cancel(other);
+  s.node.start();
+  s.world.run_ms(2'000);
+  EXPECT(other.is(Status::CANCELED) && s.a.holds(s.held.grant().handle));
+  Wanted &late = s.a.acquire({"k"}, waiting_ms(500));
+  s.world.run_ms(600);
+  EXPECT(late.is(Status::TIMEOUT));
+}
+
 UNIT_MAIN("front_ends", cmocka_unit_test(a_lost_lock_is_lost_for_its_holder_and_the_next_asks_the_server),
           cmocka_unit_test(who_learns_behind_a_hand_over_that_the_lock_was_gone_has_lost_it),
           cmocka_unit_test(an_administrator_of_another_process_sends_away_who_stands_here),
@@ -185,4 +223,6 @@ UNIT_MAIN("front_ends", cmocka_unit_test(a_lost_lock_is_lost_for_its_holder_and_
           cmocka_unit_test(who_has_gone_from_the_line_to_the_server_is_not_counted_in_both),
           cmocka_unit_test(
               a_lock_that_was_passed_on_leaves_the_process_as_it_is_and_who_stands_behind_it_asks_the_server),
-          cmocka_unit_test(a_line_outlives_a_broken_connection))
+          cmocka_unit_test(a_line_outlives_a_broken_connection),
+    cmocka_unit_test(an_owner_that_closes_ends_each_of_his_requests_once_whatever_the_end_of_one_brings),
+    cmocka_unit_test(who_stands_ends_by_his_own_time_whatever_befell_another_that_asked_before))
