@@ -117,6 +117,28 @@ class ServerTest < Minitest::Test
     assert_includes log, false
   end
 
+  def test_a_fiber_that_is_raised_into_while_it_acquires_gives_back_what_is_granted_behind_it
+    held = context.lock("a", ttl: 10)
+    seen = []
+    locks = open(URL, prefix: prefix)
+    thread = Thread.new do
+      Fiber.set_scheduler(Scheduler.new)
+      fiber = Fiber.schedule do
+        locks.acquire("a", ttl: 10)
+      rescue IOError => error
+        seen << error.message
+      end
+      await_waiter(context, "a")
+      %w[first second].each { |message| fiber.raise(IOError, message) }
+      seen << :call_goes_on if fiber.alive?
+      held.release
+    end
+    assert thread.join(LIMIT_S)
+    assert_equal [:call_goes_on, "first"], seen
+    eventually("the key is free") { !context.key_locked?("a") }
+    assert locks.acquire("a", ttl: 10).release.ok?
+  end
+
   def test_a_preforking_server_shares_one_key_between_its_workers
     context.synchronize("warm", ttl: 10) { 1 }
     held = context.lock("held", ttl: 10)

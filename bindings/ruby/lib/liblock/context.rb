@@ -193,12 +193,19 @@ module Liblock
       @owners.close_dead
     end
 
-    # A Fiber scheduler cannot wait for a native call, but for a thread.
+    # A Fiber scheduler cannot wait for a native call, but for a thread. What is raised into the fiber meanwhile waits for
+    # the end of the call, which writes into memory of its caller, and may be granted a lock.
     # @api private
     def offload(&block)
       return yield if local? || Fiber.current_scheduler.nil?
 
-      Thread.new { Thread.current.report_on_exception = false; block.call }.value
+      worker = nil
+      Thread.handle_interrupt(UNINTERRUPTED) do
+        worker = Thread.new { Thread.current.report_on_exception = false; block.call }
+      end
+      worker.value
+    ensure
+      wait_out(worker) if worker
     end
 
     # Text that comes out as with snprintf.
@@ -294,6 +301,13 @@ module Liblock
     end
 
     private
+
+    # Whatever else is raised meanwhile: the first of it is what the caller sees.
+    def wait_out(worker)
+      worker.join while worker.alive?
+    rescue Exception # rubocop:disable Lint/RescueException -- also what ends the fiber comes behind the call
+      retry
+    end
 
     # What liblock_close_async calls when all is over: on its own thread, so only for a moment.
     # @api private

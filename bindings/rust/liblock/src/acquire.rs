@@ -127,7 +127,7 @@ impl Context {
             let lock = completion.lock.ok_or_else(|| Error::of(crate::Status::Internal))?;
             let watched = theirs.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
             if let Some(watched) = watched {
-                context.inner.watch(lock.0, watched, completion.token, completion.outcome.is_reentered());
+                context.inner.watch(lock.0, watched, completion.token);
             }
             Ok(Guard::owned(context.clone(), lock, completion.token))
         };
@@ -284,7 +284,7 @@ impl Context {
         };
         let granted = answer(lock, outcome)?;
         if let Some(watched) = kept.watched {
-            self.inner.watch(lock, watched, granted.1.token, granted.1.is_reentered());
+            self.inner.watch(lock, watched, granted.1.token);
         }
         Ok(granted)
     }

@@ -114,7 +114,7 @@ impl Completions {
         let kept = submitted.remove(&request.0);
         drop(submitted);
         if let (Some(lock), Some(watched)) = (completion.lock, kept.and_then(|(_, kept)| kept.watched)) {
-            inner.watch(lock.0, watched, completion.token, completion.outcome.is_reentered());
+            inner.watch(lock.0, watched, completion.token);
         }
     }
 

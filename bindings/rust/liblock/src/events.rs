@@ -221,9 +221,11 @@ impl Context {
     pub fn on_event(&self, mask: u64, tell: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Result<()> {
         let registration = Registration::new(Hook::Event(std::sync::Arc::new(tell)));
         let user_data = registration.user_data();
-        check(unsafe { sys::liblock_set_events(self.raw(), mask, Some(event), user_data) })?;
-        self.replace(|hooks| hooks.events.replace(registration));
-        Ok(())
+        let mut registration = Some(registration);
+        self.replace(|hooks| {
+            check(unsafe { sys::liblock_set_events(self.raw(), mask, Some(event), user_data) })?;
+            Ok(std::mem::replace(&mut hooks.events, registration.take()))
+        })
     }
 
     /// Tells nobody of events any more.
@@ -231,9 +233,10 @@ impl Context {
     /// # Errors
     /// `Closed`.
     pub fn no_events(&self) -> Result<()> {
-        check(unsafe { sys::liblock_set_events(self.raw(), 0, None, std::ptr::null_mut()) })?;
-        self.replace(|hooks| hooks.events.take());
-        Ok(())
+        self.replace(|hooks| {
+            check(unsafe { sys::liblock_set_events(self.raw(), 0, None, std::ptr::null_mut()) })?;
+            Ok(hooks.events.take())
+        })
     }
 
     /// Writes entries of this level and below to a closure from now on, on whatever thread they come from, several at
@@ -244,9 +247,11 @@ impl Context {
     pub fn on_log(&self, level: LogLevel, write: impl Fn(&LogEntry<'_>) + Send + Sync + 'static) -> Result<()> {
         let registration = Registration::new(Hook::Log(std::sync::Arc::new(write)));
         let user_data = registration.user_data();
-        check(unsafe { sys::liblock_set_log(self.raw(), level.raw(), Some(log), user_data) })?;
-        self.replace(|hooks| hooks.log.replace(registration));
-        Ok(())
+        let mut registration = Some(registration);
+        self.replace(|hooks| {
+            check(unsafe { sys::liblock_set_log(self.raw(), level.raw(), Some(log), user_data) })?;
+            Ok(std::mem::replace(&mut hooks.log, registration.take()))
+        })
     }
 
     /// Writes no log any more.
@@ -254,18 +259,19 @@ impl Context {
     /// # Errors
     /// `Closed`.
     pub fn no_log(&self) -> Result<()> {
-        let null = std::ptr::null_mut();
-        check(unsafe { sys::liblock_set_log(self.raw(), sys::LIBLOCK_LOG_OFF, None, null) })?;
-        self.replace(|hooks| hooks.log.take());
-        Ok(())
+        self.replace(|hooks| {
+            check(unsafe { sys::liblock_set_log(self.raw(), sys::LIBLOCK_LOG_OFF, None, std::ptr::null_mut()) })?;
+            Ok(hooks.log.take())
+        })
     }
 
-    /// The former closure is dropped outside the lock: it may own a context.
-    fn replace(&self, change: impl FnOnce(&mut crate::context::Hooks) -> Option<Registration>) {
+    /// Under one lock, so that of two threads' closures the one that is kept is the one that is called. No closure is
+    /// dropped under it: it may own a context.
+    fn replace(&self, change: impl FnOnce(&mut crate::context::Hooks) -> Result<Option<Registration>>) -> Result<()> {
         let mut hooks = self.inner.hooks.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let former = change(&mut hooks);
         drop(hooks);
-        drop(former);
+        former.map(drop)
     }
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! Hearing of the loss of a lock by a closure. Futures of it are waits of the library's own.
 //!
-//! Invariant: the closure is called once at most, without the slot's lock.
+//! Invariant: the closure is called once at most, by the library's notice or behind the release that answered LOST,
+//! whichever comes first; and no registration outlives that release.
 
 use std::os::raw::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use crate::context::Inner;
 use crate::registry::{caught, find, Hook, Registration};
@@ -26,56 +27,27 @@ pub struct Loss {
 
 pub(crate) type LossFn = dyn Fn(Loss) + Send + Sync;
 
-#[derive(Default)]
-struct State {
-    told: bool,
-    /// Of a lock whose release answered LOST before the closure was called: it still will be.
-    late: Option<Registration>,
-}
-
 /// Where the loss of one lock is noted.
 pub(crate) struct LossSlot {
     callback: Arc<LossFn>,
-    /// The lock may share a hold of its owner. The library tells the first of these of the loss of all.
-    may_share: AtomicBool,
-    state: Mutex<State>,
+    is_told: AtomicBool,
 }
 
 impl LossSlot {
     pub(crate) fn new(callback: Arc<LossFn>) -> Arc<LossSlot> {
-        Arc::new(LossSlot { callback, may_share: AtomicBool::new(false), state: Mutex::default() })
-    }
-
-    pub(crate) fn may_share(&self) -> bool {
-        self.may_share.load(Ordering::Relaxed)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    fn keep(&self, registration: Registration) {
-        let mut state = self.state();
-        if !state.told {
-            state.late = Some(registration);
-        }
+        Arc::new(LossSlot { callback, is_told: AtomicBool::new(false) })
     }
 
     fn tell(&self, loss: Loss) {
-        let mut state = self.state();
-        let is_first = !std::mem::replace(&mut state.told, true);
-        let late = state.late.take();
-        drop(state);
-        drop(late);
-        if is_first {
+        if !self.is_told.swap(true, Ordering::AcqRel) {
             (self.callback)(loss);
         }
     }
 
-    /// Of a loss that the library may not tell to this lock. The closure must not run within the release.
-    fn tell_on_thread(self: &Arc<LossSlot>, loss: Loss) {
-        let slot = self.clone();
-        let work = move || caught((), || slot.tell(loss));
+    /// Of a loss that a release has answered: the library may have no notice of its own for it. The closure must not
+    /// run within the release.
+    fn tell_on_thread(self: Arc<LossSlot>, loss: Loss) {
+        let work = move || caught((), || self.tell(loss));
         drop(std::thread::Builder::new().name("liblock-lost".to_string()).spawn(work));
     }
 }
@@ -96,9 +68,8 @@ impl Watched {
 }
 
 impl Inner {
-    pub(crate) fn watch(&self, lock: u64, mut watched: Watched, token: u64, may_share: bool) {
+    pub(crate) fn watch(&self, lock: u64, mut watched: Watched, token: u64) {
         watched.token = token;
-        watched.slot.may_share.store(may_share, Ordering::Relaxed);
         let mut losses = self.losses.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let former = losses.insert(lock, watched);
         self.loss_count.store(losses.len(), Ordering::Release);
@@ -157,11 +128,10 @@ impl Inner {
         self.loss_count.store(losses.len(), Ordering::Release);
         drop(losses);
         if let Some(Watched { slot, registration, token }) = watched {
-            if status == Status::Lost && slot.may_share() {
+            if status == Status::Lost {
                 slot.tell_on_thread(Loss { lock: crate::Lock(lock), token, status });
-            } else if status == Status::Lost {
-                slot.keep(registration);
             }
+            drop(registration);
         }
     }
 }

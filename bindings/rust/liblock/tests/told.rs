@@ -56,6 +56,50 @@ fn a_loss_is_told_also_when_the_release_was_told_first() {
     }
 }
 
+/// A release that comes between the end of a lease and the timer of that is the only one to learn of it.
+#[test]
+fn a_loss_is_told_also_where_the_release_is_the_first_to_see_it() {
+    let context = open();
+    for _ in 0..300 {
+        let (sender, losses) = shared();
+        let captured = Arc::new(());
+        let kept = captured.clone();
+        let options = AcquireOptions::new().ttl_ms(2).on_lost(move |loss| {
+            let _alive = &kept;
+            sender.lock().unwrap().send(loss.token).unwrap();
+        });
+        let guard = context.acquire_with("key", &options).unwrap();
+        drop(options);
+        let token = guard.token();
+        while guard.is_held() {
+            std::hint::spin_loop();
+        }
+        assert_eq!(guard.release().unwrap_err().status(), Status::Lost);
+        assert_eq!(losses.recv_timeout(LIMIT).unwrap(), token);
+        while Arc::strong_count(&captured) > 1 {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn of_closures_that_two_threads_set_at_once_one_is_called() {
+    let context = open();
+    for _ in 0..500 {
+        let (sender, events) = shared();
+        let sender = Arc::new(sender);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let sender = sender.clone();
+                let tell = move |_: &liblock::Event<'_>| sender.lock().unwrap().send(()).unwrap();
+                scope.spawn(|| context.on_event(EventKind::Obtained.bit(), tell).unwrap());
+            }
+        });
+        context.acquire("key").unwrap().release().unwrap();
+        events.recv_timeout(LIMIT).unwrap();
+    }
+}
+
 #[test]
 fn a_panic_in_a_closure_ends_at_the_border_and_the_next_call_comes_all_the_same() {
     std::panic::set_hook(Box::new(|_| {}));
