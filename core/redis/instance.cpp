@@ -70,7 +70,7 @@ void Instance::on_message(Bytes message) {
   if (message[0] == 'd') return waiting.sent_away(what);
   if (message[0] == 'o') return waiting.owner_sent_away(what);
   if (message[0] == 'l') {
-    // Somebody took it away: ask, since a message may be late, or may lie. Or be here before the grant that it is about.
+    // Somebody took it away: ask, since a message may be late, or may lie; or be here before the grant that it means.
     waiting.may_be_taken_away(what);
     std::vector<LeaseRef> named = keeper.find(what);
     if (!named.empty()) keeper.verify(named, nullptr);

@@ -2,9 +2,9 @@
 // What an instance has of its server: the connection for commands, the one that messages come on, made when
 // somebody waits, and the one for requests that wait for replicas, made when there is one. Loop thread.
 //
-// Invariant: all that are ready lead to one server, as far as servers say who they are; commands go by what the first of
-// them says. A name, or whatever passes connections on, may lead the others to a replica, or to where a master was: words
-// that are forwarded from there would be believed of a lock that the master has given to somebody else.
+// Invariant: all that are ready lead to one server, as far as servers say who they are: to that of the one for
+// commands. A name, or whatever passes connections on, may lead the others to a replica, or to where a master was:
+// words that are forwarded from there would be believed of a lock that the master has given to somebody else.
 #pragma once
 
 #include <functional>

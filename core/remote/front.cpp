@@ -98,8 +98,8 @@ FrontLine *Front::leaves(FrontWaiter &waiter, Nanos now) {
   return nullptr;
 }
 
-// What befell one that asked is nothing to those who wait for a lease that is here; and whoever else waited then, it was
-// not for one that may come.
+// What befell one that asked is nothing to those who wait for a lease that is here; and whoever else waited then, it
+// was not for one that may come.
 void Front::nobody_asks(FrontLine &line) {
   if (line.lease != nullptr) {
     line.trouble = Status::OK;

@@ -28,6 +28,7 @@ class Life {
  public:
   Life() {
     server_.on_publish = [this](std::string_view, std::string_view) { return is_deaf_ ? 0 : 1; };
+    server_.on_numsub = [this](std::string_view) { return is_deaf_ ? 0 : 1; };
   }
 
   void step(uint8_t what, uint8_t how) {

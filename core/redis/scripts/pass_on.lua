@@ -2,8 +2,8 @@
 -- Purpose: says who has a lock now that went from hand to hand within an instance, reserves tokens for those who will
 --   have it next, and looks whether others wait for it.
 -- KEYS: lock, fence, queue
--- ARGV: 1 attempt id | 2 token with which the holder got it | 3 owner | 4 instance | 5 tokens to reserve | 6 how many stand in line
---   for it within the instance
+-- ARGV: 1 attempt id | 2 token with which the holder got it | 3 owner | 4 instance | 5 tokens to reserve | 6 how many
+--   stand in line for it within the instance
 -- Returns: now, 1 or 0 = not held under this attempt any more, the first of the tokens, 0 = none; 1 = somebody waits
 --   in the queue
 -- Uses: clock, text, words, fence, grant

@@ -202,7 +202,7 @@ UNIT_TEST(a_late_word_of_the_process_that_gave_a_lock_away_does_not_make_it_the_
   EXPECT(record.find("|" + s.b.instance().id + "|") != std::string::npos && record.ends_with("|theirs"));
 }
 
-UNIT_TEST(an_adopted_lock_names_its_holder_in_the_end_also_where_the_connection_broke_before_it_could_say_so) {
+UNIT_TEST(an_adopted_lock_names_its_holder_in_the_end_also_where_the_connection_broke_before) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     Stage s(seed);
     Wanted &held = s.a.take("k", waiting_ms(0));
@@ -245,5 +245,5 @@ UNIT_MAIN("what a holder believes",
     cmocka_unit_test(a_lock_that_was_taken_away_before_its_grant_was_heard_of_is_not_believed),
     cmocka_unit_test(keys_are_not_given_back_by_a_handle_that_nobody_has_yet),
     cmocka_unit_test(a_late_word_of_the_process_that_gave_a_lock_away_does_not_make_it_the_holder_again),
-    cmocka_unit_test(an_adopted_lock_names_its_holder_in_the_end_also_where_the_connection_broke_before_it_could_say_so),
+    cmocka_unit_test(an_adopted_lock_names_its_holder_in_the_end_also_where_the_connection_broke_before),
     cmocka_unit_test(an_adoption_whose_owner_closes_meanwhile_ends_as_closed_and_without_a_lock))

@@ -193,8 +193,8 @@ module Liblock
       @owners.close_dead
     end
 
-    # A Fiber scheduler cannot wait for a native call, but for a thread. What is raised into the fiber meanwhile waits for
-    # the end of the call, which writes into memory of its caller, and may be granted a lock.
+    # A Fiber scheduler cannot wait for a native call, but for a thread. What is raised into the fiber meanwhile waits
+    # for the end of the call, which writes into memory of its caller, and may be granted a lock.
     # @api private
     def offload(&block)
       return yield if local? || Fiber.current_scheduler.nil?
