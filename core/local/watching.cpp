@@ -122,7 +122,12 @@ void LockTable::watch_elsewhere(const KeyRef &going, Deferred &deferred) {
   Shard &shard = shards_[to->shard];
   for (Waiter *w = entry.queue->watchers.front(); w != nullptr;) {
     Waiter *next = WaitQueue::Waiters::next(w);
-    if (w->kind == Waiter::Kind::WatchLost && w->watched == record.handle) {
+    const bool is_one = w->kind == Waiter::Kind::WatchLost && w->watched == record.handle;
+    if (is_one && w->owner->closed.load(std::memory_order_relaxed)) {
+      // Whoever closes its context may have looked there already, and waits for its end.
+      leave_queue(*w, shards_[going.shard]);
+      finish(*w, Status::CLOSED, deferred);
+    } else if (is_one) {
       try {
         WaitQueue &queue = shard.queue_of(shard.entry(to->index));
         entry.queue->remove(*w);

@@ -14,6 +14,27 @@ constexpr char kAnother[] = "it is another server than the one for commands";
 
 }  // namespace
 
+class Link::RoleCheck final : public Command {
+ public:
+  explicit RoleCheck(Link &link) : link_(link) { link_.is_checking_role_ = true; }
+  void encode(std::string &wire) const override { encode_words(wire, {"INFO", "replication"}); }
+  void replied(const Reply &reply) override {
+    link_.is_checking_role_ = false;
+    const bool is_replica = reply.is(Reply::Kind::Text) && reply.text.find("role:slave") != Bytes::npos;
+    Link &link = link_;
+    delete this;
+    if (is_replica) link.distrust(Status::READ_ONLY, kReplica);
+  }
+  void failed(const Failure &) override {
+    link_.is_checking_role_ = false;
+    delete this;
+  }
+
+ private:
+  ~RoleCheck() override = default;
+  Link &link_;
+};
+
 void ServerCall::replied(const Reply &reply) {
   if (!reply.is(Reply::Kind::Error)) {
     if (fits(reply)) return answered(reply);
@@ -57,12 +78,17 @@ void Link::look_at_error(Bytes text) {
 void Link::commands_ready(const ServerInfo &info) {
   if (info.role == "slave") return distrust(Status::READ_ONLY, kReplica);
   if (info.time_us != 0) server_clock_.observe(info.time_us, clock_.now());
-  const bool another = !run_id_.empty() && !info.run_id.empty() && info.run_id != run_id_;
+  bool another = !run_id_.empty() && !info.run_id.empty() && info.run_id != run_id_;
   if (!info.run_id.empty()) run_id_ = info.run_id;
-  // First, so that whoever asks on this one does not count on words from there.
-  if (messages_.ready() && is_another(messages_server_))
+  // First, so that whoever asks on this one does not count on words from there; and what came over those is verified.
+  if (messages_.ready() && is_another(messages_server_)) {
+    another = true;
     refuse(messages_, messages_server_, Status::CONNECT, kAnother);
-  if (durable_.ready() && is_another(durable_server_)) refuse(durable_, durable_server_, Status::CONNECT, kAnother);
+  }
+  if (durable_.ready() && is_another(durable_server_)) {
+    another = true;
+    refuse(durable_, durable_server_, Status::CONNECT, kAnother);
+  }
   user_.on_connected(info, another);
 }
 
@@ -75,10 +101,15 @@ bool Link::is_of_our_server(Connection &connection, Server &server, const Server
   const bool is_replica = info.role == "slave";
   if (is_replica || (commands_.ready() && is_another(server))) {
     refuse(connection, server, is_replica ? Status::READ_ONLY : Status::CONNECT, is_replica ? kReplica : kAnother);
+    if (!is_replica) check_role();
     return false;
   }
   server.refusals = 0;
   return true;
+}
+
+void Link::check_role() {
+  if (!is_checking_role_) commands_.send(*new RoleCheck(*this));
 }
 
 bool Link::is_another(const Server &server) const {

@@ -111,6 +111,9 @@ class Link {
   bool is_of_our_server(Connection &connection, Server &server, const ServerInfo &info);
   bool is_another(const Server &server) const;
   static void refuse(Connection &connection, Server &server, Status status, const std::string &why);
+  // The other one may be right: a master that became a replica tells nobody so who asks it nothing.
+  class RoleCheck;
+  void check_role();
 
   const Clock &clock_;
   User &user_;
@@ -123,6 +126,7 @@ class Link {
   ServerClock server_clock_;
   std::string run_id_;
   Server messages_server_, durable_server_;
+  bool is_checking_role_ = false;
 };
 
 }  // namespace liblock

@@ -19,7 +19,13 @@ class Renaming::Call final : public ServerCall {
     argument(lock.parts.front().lease->id);
   }
   bool fits(const Reply &reply) const override { return reply.is(Reply::Kind::Integer); }
-  void answered(const Reply &) override { end(); }
+  // Where it was taken away before it said whose it is, the word of that went to who had it before.
+  void answered(const Reply &reply) override {
+    const HeldLock *lock = renaming_.instance_.holds.find(handle_);
+    if (lock != nullptr && reply.integer < static_cast<int64_t>(lock->parts.size()))
+      renaming_.instance_.keeper.verify({lock->parts.front().lease}, nullptr);
+    end();
+  }
   void failed(const Failure &failure) override {
     if (failure.status != Status::CLOSED) renaming_.again_.push_back(handle_);
     end();

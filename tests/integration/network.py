@@ -254,6 +254,24 @@ def one_who_still_stands_at_the_old_master_does_not_take_a_word_that_is_passed_o
 
 
 @test
+def a_holder_whose_messages_come_from_the_new_master_follows_there_also_where_he_asks_nothing():
+    with Server() as old, Server() as new, Proxy(old.port) as proxy, Agent() as agent:
+        new.call("REPLICAOF", "127.0.0.1", old.port)
+        assert eventually(lambda: b"master_link_status:up" in new.call("INFO", "replication"), 20)
+        opened(agent, proxy.url, zombie_interval_ms=-1)
+        lock = status(agent("acquire", "c", "k", ttl_ms=600000), "OK").lock
+        assert eventually(lambda: len(old.call("PUBSUB", "CHANNELS", "ll1:i:*")) == 1)
+        assert eventually(lambda: new.call("EXISTS", "liblock:k") == 1)
+        proxy.target_port = new.port
+        new.call("REPLICAOF", "NO", "ONE")
+        old.call("REPLICAOF", "127.0.0.1", new.port)
+        assert eventually(lambda: b"master_link_status:up" in old.call("INFO", "replication"), 20)
+        old.call("CLIENT", "KILL", "TYPE", "pubsub")
+        assert eventually(lambda: len(new.call("PUBSUB", "CHANNELS", "ll1:i:*")) == 1, 1), "nothing comes there"
+        status(agent("is_held", "c", lock), "OK")
+
+
+@test
 def replicas_are_waited_for_and_counted():
     with Server() as server, Server() as replica, Agent() as agent:
         opened(agent, server.url)

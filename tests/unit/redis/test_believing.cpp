@@ -233,6 +233,24 @@ UNIT_TEST(an_adoption_whose_owner_closes_meanwhile_ends_as_closed_and_without_a_
   EXPECT(adopted.question.is(Status::CLOSED) && adopted.question.lock == 0 && s.is_free("k"));
 }
 
+// The word that it was taken away went to whoever had it before.
+UNIT_TEST(a_lock_that_was_taken_away_before_it_named_its_adopter_is_not_believed) {
+  Stage s;
+  Wanted &held = s.a.take("k", waiting_ms(0, 30'000, false));
+  s.b.release(s.b.take("p").grant().handle);
+  Question &exported = exported_by_a(s, held.grant().handle);
+  s.world.run_ms(50);
+  const AcquireParams params = waiting_ms(0, 30'000, false);
+  Question &adopted = s.b.question(Ask::What::Adopt, [&](Ask &ask) {
+    ask.text = exported.text;
+    ask.params = &params;
+  });
+  s.world.run_for(kMillisecond / 4);  // its extension was answered, and its name is not there yet
+  EXPECT(s.node.ask({"DEL", "liblock:k"}).is(1));
+  s.world.run_ms(50);
+  EXPECT(adopted.ends == 1 && !s.b.holds(adopted.lock));
+}
+
 UNIT_MAIN("what a holder believes",
           cmocka_unit_test(
               a_lock_taken_away_while_nobody_could_say_so_is_found_out_whichever_connection_is_back_first),
@@ -246,4 +264,5 @@ UNIT_MAIN("what a holder believes",
     cmocka_unit_test(keys_are_not_given_back_by_a_handle_that_nobody_has_yet),
     cmocka_unit_test(a_late_word_of_the_process_that_gave_a_lock_away_does_not_make_it_the_holder_again),
     cmocka_unit_test(an_adopted_lock_names_its_holder_in_the_end_also_where_the_connection_broke_before),
-    cmocka_unit_test(an_adoption_whose_owner_closes_meanwhile_ends_as_closed_and_without_a_lock))
+    cmocka_unit_test(an_adoption_whose_owner_closes_meanwhile_ends_as_closed_and_without_a_lock),
+    cmocka_unit_test(a_lock_that_was_taken_away_before_it_named_its_adopter_is_not_believed))
