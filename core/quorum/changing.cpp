@@ -169,8 +169,9 @@ class Change final : public Rounds {
     give_up();
     if (instance_.is_closing) return closed();
     const bool is_possible = rule_.is_reached(rule_.nodes() & ~(absent_ | other_));
-    if (is_possible && pause()) return;
-    if (!is_possible && !is_by_value()) {
+    const bool is_gone = rule_.is_gone(absent_ | other_);
+    if (!is_gone && pause()) return;
+    if (is_gone && !is_by_value()) {
       if (terms_.lease != nullptr) instance_.keeper.lose(terms_.lease);
       return end(Status::LOST, "");
     }

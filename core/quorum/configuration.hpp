@@ -73,6 +73,9 @@ class QuorumRule {
   NodeSet nodes() const { return parts_[0].of | parts_[1].of; }
   uint32_t votes() const { return parts_[0].votes; }
   bool is_reached(NodeSet nodes) const { return parts_[0].is_reached(nodes) && parts_[1].is_reached(nodes); }
+  // So many do not have it that nobody can hold it. While nodes are being replaced that is a matter of those that are
+  // there: who is granted it by others has their votes too, and those to come need not have heard of it yet.
+  bool is_gone(NodeSet without) const { return !parts_[0].is_reached(parts_[0].of & ~without); }
   // So many that every quorum has one of them.
   bool meets_all(NodeSet nodes) const { return parts_[0].meets_all(nodes) && parts_[1].meets_all(nodes); }
 

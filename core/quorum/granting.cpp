@@ -43,20 +43,28 @@ void Waiting::won(Request &request, Attempt &attempt) {
     attempt.give_up();
     return ask(request);
   }
-  attempt.belongs_to(lease, request.line_id_);
-  // Nodes that have not answered yet take it out of their lines when they grant; the attempt sees to the others.
-  leave_lines(request, request.seen_by_ & ~attempt.ballot().granted_by() & ~attempt.ballot().open());
+  // Before it is anybody's: what comes of it later is undone.
   if (request.owner_->closed.load() || instance_.holds.is_full()) {
     attempt.give_up();
     return finish(request, request.owner_->closed.load() ? Status::CLOSED : Status::LIMIT);
   }
+  attempt.belongs_to(lease, request.line_id_);
+  // Nodes that have not answered yet take it out of their lines when they grant; the attempt sees to the others.
+  leave_lines(request, request.seen_by_ & ~attempt.ballot().granted_by() & ~attempt.ballot().open());
   instance_.counts_quorum.won(attempt);
   if (request.was_called_) ++instance_.counts.handed_off;
   tell_granted(request, lease->token);
   note_votes(request, attempt);
   instance_.passing_on.granted(request, *lease, attempt.others_wait());
-  if (request.value_.empty()) return grant_handle(request, lease, attempt.ballot().asked_at());
+  if (request.value_.empty()) return take(request, lease, attempt.ballot().asked_at());
   commit(request, kept, lease);
+}
+
+// Where word came that it was taken away, before a quorum's votes were here, the nodes are asked.
+void Waiting::take(Request &request, const std::shared_ptr<GrantLease> &lease, Nanos sent_at) {
+  const bool may_be_taken = request.may_be_taken_;
+  grant_handle(request, lease, sent_at);
+  if (may_be_taken && lease->state.load() == Lease::State::Held) instance_.verify_leases({lease}, nullptr);
 }
 
 // What nodes know of it is said behind it.
@@ -97,7 +105,7 @@ void Waiting::commit(Request &request, const std::shared_ptr<Attempt> &attempt,
                               instance_.undo_lease(*lease);
                               return finish(asking, Status::LIMIT);
                             }
-                            if (status == Status::OK) return grant_handle(asking, lease, lease->counts_from);
+                            if (status == Status::OK) return take(asking, lease, lease->counts_from);
                             attempt->give_up();
                             instance_.undo_lease(*lease);
                             troubled(asking, {Status::IN_DOUBT, true, why, true});

@@ -65,7 +65,8 @@ Status export_held(Instance &instance, Ask &ask) {
 void adopt_exported(Instance &instance, Ask &ask, AskDone done) {
   const auto lease = std::make_shared<GrantLease>(instance.keeper);
   Bytes rest = ask.text;
-  if (!read_head(instance, rest, *lease) || !read_exported(rest, instance.keyspace, *lease))
+  const bool is_ours = read_head(instance, rest, *lease) && read_exported(rest, instance.keyspace, *lease);
+  if (!is_ours || lease->token >= static_cast<uint64_t>(kTokensEnd))
     return done(Status::INVALID_ARGUMENT,
                 "this is no lock that liblock_export gave from a context of this quorum with this prefix");
   const auto owner =

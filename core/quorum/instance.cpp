@@ -150,9 +150,14 @@ void Instance::listen() {
 
 // What was sent before was missed.
 void Instance::on_listening(Node &) {
+  waiting.may_be_taken_away({});
   waiting.look_at_all();
   passing_on.others_may_wait();
+  // Nodes come back together: once for all.
+  if (!is_closing) runtime->arm(verify_timer_, runtime->now() + kVerifyDelay);
 }
+
+void Instance::VerifyTimer::fire(Nanos) { instance.keeper.verify_all(); }
 
 void Instance::on_message(Node &node, Bytes message) {
   if (message.size() < 2) return;
@@ -162,7 +167,8 @@ void Instance::on_message(Node &node, Bytes message) {
   if (message[0] == 'q') return passing_on.others_wait(what);
   if (message[0] == 's') return waiting.standing_sent_away(what);
   if (message[0] == 'l') {
-    // Somebody took it away: ask, since a message may be late, or may lie.
+    // Somebody took it away: ask, since a message may be late, or may lie; or be here before the grant that it means.
+    waiting.may_be_taken_away(what);
     const std::vector<LeaseRef> named = keeper.find(what);
     if (!named.empty()) verify_leases(named, nullptr);
   }
@@ -297,6 +303,7 @@ void Instance::closing_goes_on() {
   if (!close_overdue_ && (releases_open_ != 0 || attempts_open != 0 || !cleaner.empty())) return;
   std::function<void()> closed = std::exchange(closed_, nullptr);
   runtime->cancel(close_timer_);
+  runtime->cancel(verify_timer_);
   passing_on.stop();
   for (const auto &node : nodes_) node->link.stop();  // first: calls under way are told of their end
   observers.stop();

@@ -124,6 +124,12 @@ class Instance final : public RemoteInstance, public std::enable_shared_from_thi
     }
     Instance &instance;
   };
+  static constexpr Nanos kVerifyDelay = 20 * kMillisecond;
+  struct VerifyTimer final : public Timer {
+    explicit VerifyTimer(Instance &i) : instance(i) {}
+    void fire(Nanos) override;
+    Instance &instance;
+  };
   void tell_opened();
   std::string why_no_floor() const;
 
@@ -137,6 +143,7 @@ class Instance final : public RemoteInstance, public std::enable_shared_from_thi
   std::function<void(Status, const std::string &)> opened_;
   std::function<void()> closed_;
   CloseTimer close_timer_{*this};
+  VerifyTimer verify_timer_{*this};  // messages may have been missed
 };
 
 }  // namespace liblock::quorum

@@ -35,6 +35,8 @@ class Keeper final : public LeaseKeeper {
   std::vector<LeaseRef> find(Bytes lock_key) const { return by_key_.find(lock_key); }
   bool empty() const { return leases_.empty(); }
   void stop();
+  // Whether nodes still have what is held here.
+  void verify_all();
   void on_timer(Lease &lease, Nanos now) override;
 
  private:

@@ -60,7 +60,7 @@ class PassingOn::HolderRound final : public FanOut {
   void failed(Call &call, const Failure &) override { one_ended(call.node.bit()); }
   void one_ended(NodeSet node) {
     open_ &= ~node;
-    const bool is_gone = !rule_.is_reached(rule_.nodes() & ~gone_);
+    const bool is_gone = rule_.is_gone(gone_);
     const bool is_reserved = rule_.is_reached(reserving_);
     const bool is_decided = is_gone || is_reserved || !rule_.is_reached(reserving_ | open_);
     if (!is_decided || is_told_) return;

@@ -159,7 +159,7 @@ class Instance::ReleaseRound final : public FanOut {
     tell(release, release.answered != 0 ? Status::PARTIAL : Status::IN_DOUBT);
   }
   // So many do not have it that no quorum can have had it.
-  static bool is_lost(const Item &item) { return !item.rule.is_reached(item.rule.nodes() & ~item.gone); }
+  static bool is_lost(const Item &item) { return item.rule.is_gone(item.gone); }
   bool is_decided(const Release &release, const Item &item) const {
     if (item.rule.is_reached(item.freed) || is_lost(item)) return true;
     return open_ == 0 && item.rule.is_reached(release.answered);

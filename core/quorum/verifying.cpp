@@ -81,7 +81,7 @@ class Verify final : public FanOut {
     Status status = Status::OK;
     for (Item &item : items_) {
       if (item.rule.is_reached(item.ours)) continue;
-      const bool is_gone = !item.rule.is_reached(item.rule.nodes() & ~item.gone);
+      const bool is_gone = item.rule.is_gone(item.gone);
       if (is_gone) instance_.keeper.lose(item.lease);
       if (is_gone) status = Status::LOST;
       if (!is_gone && status == Status::OK) status = Status::NO_QUORUM;

@@ -24,6 +24,8 @@ for n = 1, (#KEYS - 1) / kNames do
   local key = names(n)
   local ttl_ms, token, version = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
   if ttl_ms > mark.max_ttl_ms then return {'TTL', now, mark.max_ttl_ms} end
+  -- What nobody has given out must not use up the tokens of all.
+  if token >= 4503599627370496 then return redis.error_reply('LIBLOCK there are no such fencing tokens') end
   local held = redis.pcall('GET', key.lock)
   local code, left, newer, newer_value, knows = 0, -2, 0, '', 0
   local record = is_of(held, ARGV[at]) and parse_record(held)

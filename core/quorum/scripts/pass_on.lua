@@ -17,6 +17,8 @@ local held = redis.pcall('GET', key.lock)
 -- As in raise.lua: a number is reserved only for who is known here to hold the key.
 local record = is_of(held, id) and parse_record(held)
 if not record then return {'GONE', now, votes(now)} end
+-- Another has adopted it since this was said.
+if record.instance ~= ARGV[6] then return {'GONE', now, 0} end
 if register_of(key) < last then
   local raised = raise_register(key, last, id)
   if is_error(raised) then return raised end

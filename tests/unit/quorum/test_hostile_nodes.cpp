@@ -279,6 +279,103 @@ UNIT_TEST(a_lock_that_hardly_ever_ends_is_waited_for_like_any_other) {
   EXPECT(extended.is(Status::INVALID_ARGUMENT));
 }
 
+// The third node votes, and has not heard of the lock.
+UNIT_TEST(a_lock_is_not_lost_because_too_few_of_the_nodes_that_stay_have_it) {
+  for (const What what : {What::Verify, What::Update, What::Release}) {
+    Scene s(3, {});
+    s.world.link(s.a->host(), *s.nodes[2]).cut();
+    Wanted &lock = s.a->acquire({"k"}, without_waiting(10'000, false));
+    s.world.run_ms(900);
+    s.world.link(s.a->host(), *s.nodes[2]).mend();
+    s.world.run_ms(1'000);
+    EXPECT(lock.is(Status::OK) && s.held_on("k") == 2);
+    Node &fresh = s.world.add_node("fresh");
+    set_nodes(*s.a, {s.nodes[2], &fresh});
+    s.world.run_ms(700);
+    EXPECT(s.a->instance().membership.configuration().is_joint() && s.a->holds(lock.grant().handle));
+    Question &asked = s.a->question(what, [&](Ask &ask) {
+      ask.lock = lock.grant().handle;
+      ask.text = "value";
+    });
+    s.world.run_ms(1'000);
+    EXPECT(lock.losses == 0 && asked.status != Status::LOST);
+    EXPECT(what == What::Release || s.a->holds(lock.grant().handle));
+  }
+}
+
+UNIT_TEST(a_token_that_nobody_can_have_given_out_is_not_adopted) {
+  Scene s(3, {});
+  Wanted &held = s.a->take("k", waiting_ms(1'000));
+  Question &exported = s.a->question(What::Export, [&](Ask &ask) {
+    ask.lock = held.grant().handle;
+    ask.number = 1'024;
+  });
+  s.world.run_ms(5);
+  std::string text = exported.text;
+  const std::string token = std::to_string(held.grant().token);
+  text.replace(text.find(token), token.size(), "5764607523034234");
+  const AcquireParams params = waiting_ms(1'000);
+  const auto adopt = [&](const std::string &bytes) -> Question & {
+    return s.b->question(What::Adopt, [&](Ask &ask) {
+      ask.text = bytes;
+      ask.params = &params;
+    });
+  };
+  Question &forged = adopt(text);
+  s.world.run_ms(50);
+  EXPECT(forged.is(Status::INVALID_ARGUMENT));
+  Question &real = adopt(exported.text);
+  s.world.run_ms(50);
+  EXPECT(real.is(Status::OK) && s.b->take("other").grant().token > held.grant().token);
+}
+
+UNIT_TEST(a_grant_that_comes_behind_one_that_was_one_too_many_is_undone) {
+  liblock::QuorumOptions options;
+  options.locks_max = 1;
+  Scene s(3, options);
+  s.a->take("one", without_waiting(30'000, false));
+  s.nodes[2]->freeze();
+  Wanted &too_many = s.a->acquire({"k"}, without_waiting(30'000, false));
+  s.world.run_ms(300);
+  EXPECT(too_many.is(Status::LIMIT));
+  s.nodes[2]->thaw();
+  s.world.run_ms(2'000);
+  EXPECT(s.held_on("k") == 0);
+}
+
+UNIT_TEST(a_late_word_of_the_process_that_gave_a_lock_away_does_not_make_it_the_holder_again) {
+  liblock::QuorumOptions options;
+  options.front_budget = 0;
+  options.foreign_gap_ms = -1;
+  Scene s(3, options);
+  Wanted &first = s.a->take("k", waiting_ms(10'000));
+  s.world.run_ms(50);
+  Wanted &second = s.a->acquire({"k"}, waiting_ms(10'000));
+  s.world.run_ms(200);
+  for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay(100 * kMillisecond, 100 * kMillisecond);
+  s.a->release(first.grant().handle);
+  s.world.run_for(kMillisecond / 100);
+  EXPECT(second.is(Status::OK));
+  Question &exported = s.a->question(What::Export, [&](Ask &ask) {
+    ask.lock = second.grant().handle;
+    ask.number = 1'024;
+  });
+  s.world.run_for(kMillisecond / 100);
+  EXPECT(exported.is(Status::OK));
+  const AcquireParams params = waiting_ms(1'000);
+  Question &adopted = s.b->question(What::Adopt, [&](Ask &ask) {
+    ask.text = exported.text;
+    ask.params = &params;
+  });
+  s.world.run_ms(10);
+  EXPECT(adopted.is(Status::OK));
+  s.world.run_ms(500);
+  int theirs = 0;
+  for (Node *node : s.nodes)
+    theirs += node->ask({"GET", "liblock:k"}).text.find("|" + s.b->instance().id + "|") != std::string::npos;
+  EXPECT(theirs == 3 && s.b->holds(adopted.lock));
+}
+
 UNIT_MAIN("quorum hostile nodes", cmocka_unit_test(who_wants_a_lock_on_a_node_that_was_removed_is_told_so),
           cmocka_unit_test(a_lock_on_nodes_that_were_all_removed_is_lost),
           cmocka_unit_test(votes_that_no_majority_allows_are_refused_where_the_nodes_stay),
@@ -291,4 +388,8 @@ UNIT_MAIN("quorum hostile nodes", cmocka_unit_test(who_wants_a_lock_on_a_node_th
           cmocka_unit_test(clocks_whose_rates_differ_by_less_than_a_hundredth_have_not_jumped),
           cmocka_unit_test(a_token_that_no_node_can_have_given_out_does_not_spread),
           cmocka_unit_test(a_node_whose_time_is_beyond_all_times_is_not_listened_to),
-          cmocka_unit_test(a_lock_that_hardly_ever_ends_is_waited_for_like_any_other))
+          cmocka_unit_test(a_lock_that_hardly_ever_ends_is_waited_for_like_any_other),
+    cmocka_unit_test(a_lock_is_not_lost_because_too_few_of_the_nodes_that_stay_have_it),
+    cmocka_unit_test(a_token_that_nobody_can_have_given_out_is_not_adopted),
+    cmocka_unit_test(a_grant_that_comes_behind_one_that_was_one_too_many_is_undone),
+    cmocka_unit_test(a_late_word_of_the_process_that_gave_a_lock_away_does_not_make_it_the_holder_again))

@@ -92,6 +92,7 @@ UNIT_TEST(a_node_that_lost_a_lock_knows_its_value_again_when_the_holder_has_aske
 UNIT_TEST(where_all_nodes_lost_a_lock_its_value_counts_when_all_have_it_again) {
   Scene s;
   Wanted &held = s.a->take("k", carrying("one", 3'000));
+  s.world.run_ms(100);  // it listens, and has looked for what it may have missed before
   for (Node *node : s.nodes) node->ask({"DEL", "liblock:k"});
   s.world.run_ms(1'200);
   EXPECT(s.nodes_with("one") == 5);
@@ -146,6 +147,7 @@ UNIT_TEST(who_keeps_a_lock_by_its_value_finds_out_as_well) {
 UNIT_TEST(a_lock_can_be_adopted_though_nobody_agrees_on_its_value_yet) {
   Scene s(3);
   Wanted &held = s.a->take("k", carrying("one", 3'000));
+  s.world.run_ms(100);
   s.lose(0);
   s.lose(1);
   s.world.run_ms(1'200);
