@@ -5,8 +5,8 @@ suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua re
 
 # Every cell of the tables of faults and every bent line, for which so much is waited, and what is compiled for the
 # benchmarks: not in the quick form.
-patient=(--exclude 'redis faults' --exclude 'redis network' --exclude 'quorum schedules bite on redis'
-  --exclude 'bench_load')
+patient=(--exclude 'redis faults' --exclude 'redis network' --exclude 'redis failover'
+  --exclude 'quorum schedules bite on redis' --exclude 'bench_load')
 quick() { ordinary_build && run_suites release redis -- --jobs 2 "${patient[@]}"; }
 gate() {
   ordinary_build && build_more release bench/load/bench-load bench/load/bench-floors || return 1

@@ -71,6 +71,7 @@ on_redis_62() {
   for part in recipe without_a_right replica lost_reply; do
     run_timed_program "$root/tests/integration/network.py" "$agent" "$part"
   done
+  run_timed_program "$root/tests/integration/failover.py" "$agent"
 }
 
 # Of the suite redis, what runs scripts alone; the floors of benchmarks, whose adapter for libuv that package does not
@@ -104,7 +105,7 @@ gate() {
 # shellcheck disable=SC2046
 nightly() {
   ordinary_build || return 1
-  (on_valkey network)
+  (on_valkey network failover)
   (on_redis_62)
   with_hiredis_1 $(of_hiredis_1 nightly)
 }
