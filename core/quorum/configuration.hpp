@@ -75,7 +75,7 @@ class QuorumRule {
   bool is_reached(NodeSet nodes) const { return parts_[0].is_reached(nodes) && parts_[1].is_reached(nodes); }
   // So many do not have it that nobody can hold it. While nodes are being replaced that is a matter of those that are
   // there: who is granted it by others has their votes too, and those to come need not have heard of it yet.
-  bool is_gone(NodeSet without) const { return !parts_[0].is_reached(parts_[0].of & ~without); }
+  bool is_gone(NodeSet without) const { return parts_[0].is_gone(without); }
   // So many that every quorum has one of them.
   bool meets_all(NodeSet nodes) const { return parts_[0].meets_all(nodes) && parts_[1].meets_all(nodes); }
 
@@ -85,6 +85,11 @@ class QuorumRule {
     uint32_t votes = 0;
     uint32_t all = 0;
     bool is_reached(NodeSet nodes) const { return static_cast<uint32_t>(std::popcount(nodes & of)) >= votes; }
+    // One that this instance does not know may have it.
+    bool is_gone(NodeSet without) const {
+      const uint32_t known = static_cast<uint32_t>(std::popcount(of));
+      return static_cast<uint32_t>(std::popcount(of & ~without)) + std::max(all, known) - known < votes;
+    }
     bool meets_all(NodeSet nodes) const {
       const uint32_t known = static_cast<uint32_t>(std::popcount(of));
       return of == 0 || static_cast<uint32_t>(std::popcount(nodes & of)) + votes > std::max(all, known);

@@ -15,6 +15,9 @@ namespace liblock::quorum {
 namespace {
 
 constexpr Bytes kExported = "llq1|";
+constexpr char kNotExported[] =
+    "this is no lock that liblock_export gave from a context of this quorum with this prefix";
+constexpr uint64_t kAhead = 4096;  // as in away.lua: what may have been given from hand to hand, and told to nobody
 
 bool read_head(const Instance &instance, Bytes &rest, GrantLease &lease) {
   if (rest.substr(0, kExported.size()) != kExported) return false;
@@ -29,6 +32,13 @@ bool read_head(const Instance &instance, Bytes &rest, GrantLease &lease) {
   std::vector<std::string> ids;
   for (const Bytes id : split_servers(names)) ids.emplace_back(id);
   return instance.membership.find(ids, lease.subset);
+}
+
+// Else the nodes would be told of tokens that nobody has given out, and go on from there.
+bool is_token_of(const KeysRead &read, const GrantLease &lease) {
+  return std::all_of(read.keys.begin(), read.keys.end(), [&](const KeyVotes &key) {
+    return lease.token <= key.largest_token() + kAhead && lease.token < static_cast<uint64_t>(kTokensEnd);
+  });
 }
 
 // What the records have beside that, of all keys alike. False: they are not all of this lock.
@@ -65,10 +75,8 @@ Status export_held(Instance &instance, Ask &ask) {
 void adopt_exported(Instance &instance, Ask &ask, AskDone done) {
   const auto lease = std::make_shared<GrantLease>(instance.keeper);
   Bytes rest = ask.text;
-  const bool is_ours = read_head(instance, rest, *lease) && read_exported(rest, instance.keyspace, *lease);
-  if (!is_ours || lease->token >= static_cast<uint64_t>(kTokensEnd))
-    return done(Status::INVALID_ARGUMENT,
-                "this is no lock that liblock_export gave from a context of this quorum with this prefix");
+  if (!read_head(instance, rest, *lease) || !read_exported(rest, instance.keyspace, *lease))
+    return done(Status::INVALID_ARGUMENT, kNotExported);
   const auto owner =
       std::static_pointer_cast<RemoteOwner>(ask.owner != nullptr ? ask.owner : instance.unnamed.lock());
   lease->owner = owner->field;
@@ -88,6 +96,7 @@ void adopt_exported(Instance &instance, Ask &ask, AskDone done) {
       return done(why.status, why.text);
     }
     if (!complete(read, *lease)) return done(Status::LOST, "");
+    if (!is_token_of(read, *lease)) return done(Status::INVALID_ARGUMENT, kNotExported);
     instance.membership.use();
     adopt_lock(instance, ask, lease, done);
   });

@@ -28,6 +28,7 @@ Instance::Instance(std::shared_ptr<Runtime> runtime_of_it, QuorumOptions options
       membership(*this),
       recovery(*this),
       keeper(*this),
+      rechecking(*this),
       cleaner(*this),
       waiting(*this),
       passing_on(*this),
@@ -153,11 +154,8 @@ void Instance::on_listening(Node &) {
   waiting.may_be_taken_away({});
   waiting.look_at_all();
   passing_on.others_may_wait();
-  // Nodes come back together: once for all.
-  if (!is_closing) runtime->arm(verify_timer_, runtime->now() + kVerifyDelay);
+  rechecking.messages_come();
 }
-
-void Instance::VerifyTimer::fire(Nanos) { instance.keeper.verify_all(); }
 
 void Instance::on_message(Node &node, Bytes message) {
   if (message.size() < 2) return;
@@ -303,7 +301,7 @@ void Instance::closing_goes_on() {
   if (!close_overdue_ && (releases_open_ != 0 || attempts_open != 0 || !cleaner.empty())) return;
   std::function<void()> closed = std::exchange(closed_, nullptr);
   runtime->cancel(close_timer_);
-  runtime->cancel(verify_timer_);
+  rechecking.stop();
   passing_on.stop();
   for (const auto &node : nodes_) node->link.stop();  // first: calls under way are told of their end
   observers.stop();

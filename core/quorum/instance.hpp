@@ -15,6 +15,7 @@
 #include "quorum/observers.hpp"
 #include "quorum/passing_on.hpp"
 #include "quorum/quorum_options.hpp"
+#include "quorum/rechecking.hpp"
 #include "quorum/recovery.hpp"
 #include "quorum/scripts.hpp"
 #include "quorum/status_board.hpp"
@@ -97,6 +98,7 @@ class Instance final : public RemoteInstance, public std::enable_shared_from_thi
   Membership membership;
   Recovery recovery;
   Keeper keeper;
+  Rechecking rechecking;
   Cleaner cleaner;
   Waiting waiting;
   PassingOn passing_on;
@@ -124,12 +126,6 @@ class Instance final : public RemoteInstance, public std::enable_shared_from_thi
     }
     Instance &instance;
   };
-  static constexpr Nanos kVerifyDelay = 20 * kMillisecond;
-  struct VerifyTimer final : public Timer {
-    explicit VerifyTimer(Instance &i) : instance(i) {}
-    void fire(Nanos) override;
-    Instance &instance;
-  };
   void tell_opened();
   std::string why_no_floor() const;
 
@@ -143,7 +139,6 @@ class Instance final : public RemoteInstance, public std::enable_shared_from_thi
   std::function<void(Status, const std::string &)> opened_;
   std::function<void()> closed_;
   CloseTimer close_timer_{*this};
-  VerifyTimer verify_timer_{*this};  // messages may have been missed
 };
 
 }  // namespace liblock::quorum

@@ -8,7 +8,6 @@
 #include "base/mutant.hpp"
 #include "quorum/instance.hpp"
 #include "quorum/node_record.hpp"
-#include "quorum/reading.hpp"
 
 namespace liblock::quorum {
 
@@ -273,22 +272,6 @@ std::string record_of(const GrantLease &lease, const std::string &instance) {
   record.votes = lease.votes_shown;
   record.value = lease.value;
   return text_of(record);
-}
-
-void Keeper::verify_all() {
-  std::vector<LeaseRef> some;
-  size_t keys = 0;
-  const auto send = [&] {
-    if (!some.empty()) instance_.verify_leases(std::exchange(some, {}), nullptr);
-    keys = 0;
-  };
-  const std::vector<GrantRef> all = leases_;
-  for (const GrantRef &lease : all) {
-    if (keys + lease->keys.size() > kKeysPerLook) send();
-    keys += lease->keys.size();
-    some.push_back(lease);
-  }
-  send();
 }
 
 Keeper::Keeper(Instance &instance) : instance_(instance), by_key_(instance.random.next()), flush_(*this) {}

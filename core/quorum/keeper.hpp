@@ -33,10 +33,9 @@ class Keeper final : public LeaseKeeper {
   void try_again(GrantLease &lease);
   // Those that cover a key.
   std::vector<LeaseRef> find(Bytes lock_key) const { return by_key_.find(lock_key); }
+  const std::vector<GrantRef> &all() const { return leases_; }
   bool empty() const { return leases_.empty(); }
   void stop();
-  // Whether nodes still have what is held here.
-  void verify_all();
   void on_timer(Lease &lease, Nanos now) override;
 
  private:

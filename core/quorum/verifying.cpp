@@ -63,8 +63,9 @@ class Verify final : public FanOut {
         const Reply &seen = reply.at(at++);
         is_ours = is_ours && parse_record(seen.at(0).text, record) && record.id == item.lease->id;
       }
-      // Who may have forgotten it says nothing by that.
-      const bool may_have_forgotten = call.node.is_silent(instance_.clock.now());
+      // Who may have forgotten it says nothing by that, nor one whose clock jumped, where it has ended too early.
+      const Nanos now = instance_.clock.now();
+      const bool may_have_forgotten = call.node.is_silent(now) || call.node.is_stepped(now);
       if (is_ours || !may_have_forgotten) (is_ours ? item.ours : item.gone) |= call.node.bit();
     }
     done(call);

@@ -50,6 +50,28 @@ UNIT_TEST(a_lock_that_was_taken_away_while_nobody_could_hear_of_it_is_not_believ
   }
 }
 
+// What is under way breaks with the cut: the connections for messages are back first, and nobody can be asked then.
+UNIT_TEST(what_was_missed_is_asked_for_until_nodes_can_be_asked) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    Stage s(3, seed);
+    s.b->release(s.b->take("p").grant().handle);
+    std::vector<Wanted *> held;
+    for (int n = 0; n < 200; ++n)
+      held.push_back(&s.a->acquire({"k" + std::to_string(n)}, waiting_ms(0, 60'000, false)));
+    s.world.run_ms(300);
+    s.a->host().cut();
+    s.a->acquire({"other"}, waiting_ms(10'000));
+    s.world.run_ms(3'000);
+    Question &forced = s.b->about("k7", Ask::What::ForceRelease);
+    s.world.run_ms(200);
+    s.a->host().mend_if_alive();
+    s.world.run_ms(6'000);
+    EXPECT(forced.is(Status::OK) && held[7]->losses == 1 && !s.a->holds(held[7]->grant().handle));
+    for (int n = 0; n < 200; ++n) EXPECT(n == 7 || s.a->holds(held[static_cast<size_t>(n)]->grant().handle));
+  }
+}
+
 UNIT_MAIN("words of nodes that are missed, or come first",
           cmocka_unit_test(a_lock_that_was_taken_away_before_its_votes_were_heard_of_is_not_believed),
-          cmocka_unit_test(a_lock_that_was_taken_away_while_nobody_could_hear_of_it_is_not_believed_for_long))
+          cmocka_unit_test(a_lock_that_was_taken_away_while_nobody_could_hear_of_it_is_not_believed_for_long),
+          cmocka_unit_test(what_was_missed_is_asked_for_until_nodes_can_be_asked))

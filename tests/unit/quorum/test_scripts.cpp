@@ -236,6 +236,7 @@ UNIT_TEST(tokens_that_no_node_can_have_given_out_are_not_taken_over) {
   EXPECT(s.run(scripts::raise, s.names("k"), {kWho, kBoot, end, "1", id('1')}).is_error("LIBLOCK"));
   EXPECT(s.run(scripts::raise, s.names("k"), {kWho, kBoot, last, "2", id('1')}).is_error("LIBLOCK"));
   EXPECT(s.pass_on('1', s.token(20), "next", end).is_error("LIBLOCK"));
+  EXPECT(s.extend('1', end).is_error("LIBLOCK"));
   EXPECT(s.run(scripts::floor, {"node"}, {kWho, kBoot, end, "0"}).is_error("LIBLOCK"));
   EXPECT(s.ask({"HGETALL", "node"}).to_text() == mark && s.ask({"GET", "liblock:k"}).is(lock));
   EXPECT(s.run(scripts::raise, s.names("k"), {kWho, kBoot, last, "1", id('1')}).items[0].is("OK"));

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// See rechecking.hpp.
+#include "quorum/rechecking.hpp"
+
+#include <utility>
+
+#include "quorum/instance.hpp"
+#include "quorum/reading.hpp"
+
+namespace liblock::quorum {
+
+namespace {
+
+constexpr Nanos kTogether = 20 * kMillisecond;  // nodes come back one behind the other: once for all
+constexpr Nanos kAgain = 500 * kMillisecond;
+
+bool is_held(const GrantLease &lease) {
+  return lease.state.load() == Lease::State::Held && lease.place != SIZE_MAX;
+}
+
+}  // namespace
+
+void Rechecking::messages_come() {
+  has_missed_ = true;
+  if (!is_asking_ && !is_stopped_) instance_.runtime->arm(*this, instance_.runtime->now() + kTogether);
+}
+
+void Rechecking::fire(Nanos) {
+  if (is_asking_ || is_stopped_) return;
+  left_ = std::exchange(has_missed_, false) ? instance_.keeper.all() : std::move(undecided_);
+  undecided_.clear();
+  go_on();
+}
+
+// An answer may be there at once, where no node can be asked.
+void Rechecking::go_on() {
+  if (is_going_on_ || is_stopped_) return;
+  is_going_on_ = true;
+  while (!is_asking_) {
+    std::vector<GrantRef> batch = next_batch();
+    if (batch.empty()) break;
+    ask(std::move(batch));
+  }
+  is_going_on_ = false;
+  if (is_asking_ || is_stopped_) return;
+  if (has_missed_) return messages_come();
+  if (!undecided_.empty()) instance_.runtime->arm(*this, instance_.runtime->now() + kAgain);
+}
+
+std::vector<GrantRef> Rechecking::next_batch() {
+  std::vector<GrantRef> batch;
+  size_t keys = 0;
+  while (!left_.empty()) {
+    const GrantRef &next = left_.back();
+    if (!batch.empty() && keys + next->keys.size() > kKeysPerLook) break;
+    if (is_held(*next)) {
+      keys += next->keys.size();
+      batch.push_back(next);
+    }
+    left_.pop_back();
+  }
+  return batch;
+}
+
+void Rechecking::ask(std::vector<GrantRef> batch) {
+  is_asking_ = true;
+  const std::vector<LeaseRef> leases(batch.begin(), batch.end());
+  instance_.verify_leases(leases, [this, asked = std::move(batch)](Status status, const std::string &) {
+    is_asking_ = false;
+    for (const GrantRef &lease : asked) {
+      if (status != Status::OK && is_held(*lease)) undecided_.push_back(lease);
+    }
+    go_on();
+  });
+}
+
+void Rechecking::stop() {
+  is_stopped_ = true;
+  instance_.runtime->cancel(*this);
+}
+
+}  // namespace liblock::quorum
