@@ -50,6 +50,13 @@ struct Scene : Stage {
   Node *fresh = nullptr;
 };
 
+Question &exported_by(Process &process, Handle handle) {
+  return process.question(What::Export, [&](Ask &ask) {
+    ask.lock = handle;
+    ask.number = 1'024;
+  });
+}
+
 }  // namespace
 
 UNIT_TEST(who_wants_a_lock_on_a_node_that_was_removed_is_told_so) {
@@ -146,10 +153,7 @@ UNIT_TEST(what_was_adopted_is_entered_again_and_given_back_without_a_quorum) {
   for (const bool reenters : {false, true}) {
     Scene s(3, {});
     Wanted &held = s.a->take("k", waiting_ms(1'000));
-    Question &exported = s.a->question(What::Export, [&](Ask &ask) {
-      ask.lock = held.grant().handle;
-      ask.number = 1'024;
-    });
+    Question &exported = exported_by(*s.a, held.grant().handle);
     s.world.run_ms(5);
     const AcquireParams params = waiting_ms(1'000);
     const auto owner = s.b->owner("o");
@@ -306,10 +310,7 @@ UNIT_TEST(a_lock_is_not_lost_because_too_few_of_the_nodes_that_stay_have_it) {
 UNIT_TEST(a_token_that_nobody_can_have_given_out_is_not_adopted) {
   Scene s(3, {});
   Wanted &held = s.a->take("k", waiting_ms(1'000));
-  Question &exported = s.a->question(What::Export, [&](Ask &ask) {
-    ask.lock = held.grant().handle;
-    ask.number = 1'024;
-  });
+  Question &exported = exported_by(*s.a, held.grant().handle);
   s.world.run_ms(5);
   const std::string token = std::to_string(held.grant().token);
   const AcquireParams params = waiting_ms(1'000);
@@ -358,10 +359,7 @@ UNIT_TEST(a_late_word_of_the_process_that_gave_a_lock_away_does_not_make_it_the_
   s.a->release(first.grant().handle);
   s.world.run_for(kMillisecond / 100);
   EXPECT(second.is(Status::OK));
-  Question &exported = s.a->question(What::Export, [&](Ask &ask) {
-    ask.lock = second.grant().handle;
-    ask.number = 1'024;
-  });
+  Question &exported = exported_by(*s.a, second.grant().handle);
   s.world.run_for(kMillisecond / 100);
   EXPECT(exported.is(Status::OK));
   const AcquireParams params = waiting_ms(1'000);
