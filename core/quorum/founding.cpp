@@ -111,8 +111,9 @@ std::string why_not_new(const Instance &instance) {
     const Hello &hello = node.hello();
     if (!hello.who.empty() && !hello.never_voted())
       return node.address +
-             ": it is part of a quorum already, and needs nothing; LIBLOCK_QUORUM_INIT_FORCE marks it anew, only where "
-             "no lock of that quorum can be held any more";
+             ": it is part of a quorum already, and needs no init; where too few nodes vote, since they lost their "
+             "data, wait in a process that stays. LIBLOCK_QUORUM_INIT_FORCE marks it anew, only where no lock of that "
+             "quorum can be held any more";
     const bool was_made = !hello.who.empty() && hello.configuration.epoch > 1;
     if (was_made || node.may_have_voted() || (membership.is_known() && membership.configuration().epoch > 1))
       return node.address +

@@ -354,7 +354,8 @@ void Membership::place(Node &node) {
         Status::INVALID_ARGUMENT,
         "two changes of the quorum's nodes were begun at once; run liblock_quorum_set_nodes again");
   if (is_removed && node.candidacies != 0) return;
-  if (is_removed) return node.refuse(Status::INVALID_ARGUMENT, "it is not part of the quorum any more");
+  if (is_removed)
+    return node.refuse(Status::INVALID_ARGUMENT, "it is not part of the quorum any more; name its present nodes");
   node.set_who(hello.who);
   node.set_ready(identity.node);
 }

@@ -44,10 +44,23 @@ def a_server_that_is_not_there_is_said_and_nothing_is_done():
 @test
 def processes_that_add_to_one_number_under_the_lock_lose_nothing():
     with Server() as server, tempfile.TemporaryDirectory() as folder:
-        number = pathlib.Path(folder, "number")
-        number.write_text("0\n", encoding="utf-8")
+        number = pathlib.Path(folder, "number")  # which the first of them makes
         said_by([task("mutex", "mutex.c", server.url, number, CONTENDED) for _ in range(4)])
         same(int(number.read_text(encoding="utf-8")), 4 * CONTENDED)
+
+
+@test
+def what_a_program_cannot_do_it_says_and_does_not_call_done():
+    with Server() as server, tempfile.TemporaryDirectory() as folder:
+        nowhere = pathlib.Path(folder, "missing", "number")
+        for page, name, words, expected in (
+                ("mutex", "mutex.c", (nowhere, 1), 1), ("mutex", "mutex.c", (nowhere, "many"), 2),
+                ("cron-once", "once.c", ("job", "slot", nowhere), 127),
+                ("idempotent-worker", "worker.c", (nowhere.parent, "job", "echo"), 127),
+                ("idempotent-worker", "worker.c", (folder, "job", nowhere), 127)):
+            process = task(page, name, server.url, *words)
+            same(process.end(), expected)
+            assert "No such file" in process.said[0] or "usage" in process.said[0], process.said
 
 
 def leader(server, name):
