@@ -273,7 +273,14 @@ class Run {
     }
     if (remaining_ms > remaining_ms_) lease_ms_ = remaining_ms;  // renewed
     remaining_ms_ = remaining_ms;
-    if (remaining_ms <= stop_before_ms()) end_by("ends and is not renewed", remaining_ms);
+    if (remaining_ms <= stop_before_ms()) end_by(why_not_renewed(), remaining_ms);
+  }
+
+  // As was wished for, or since the server does not answer.
+  const char *why_not_renewed() {
+    if (options_.no_renew) return "ends and is not renewed (--no-renew)";
+    const bool is_wished = options_.max_hold_ms >= 0 && news_.trouble(context_.get()).empty();
+    return is_wished ? "ends and is not renewed (--max-hold)" : "ends and is not renewed";
   }
 
   void end_by(const char *why, int64_t in_ms) {

@@ -191,7 +191,8 @@ def without_renewal_the_command_ends_before_its_lease():
     with Server() as server, Folder() as folder:
         for words in (["--ttl", "1s", "--no-renew"], ["--ttl", "500ms", "--max-hold", "1s"]):
             done = lockctl("run", *words, "k", *shell(STUBBORN, folder), url=server.url, code=79)
-            same("ends and is not renewed; the command is ended" in done.err, True)
+            wish = [word for word in words if word in ("--no-renew", "--max-hold")][0]
+            assert f"ends and is not renewed ({wish}); the command is ended" in done.err, done
             same(is_alive(folder.number("pid")), False)
             os.unlink(folder.file("pid"))
 
