@@ -56,15 +56,8 @@ void Waiting::won(Request &request, Attempt &attempt) {
   tell_granted(request, lease->token);
   note_votes(request, attempt);
   instance_.passing_on.granted(request, *lease, attempt.others_wait());
-  if (request.value_.empty()) return take(request, lease, attempt.ballot().asked_at());
+  if (request.value_.empty()) return grant_handle(request, lease, attempt.ballot().asked_at());
   commit(request, kept, lease);
-}
-
-// Where word came that it was taken away, before a quorum's votes were here, the nodes are asked.
-void Waiting::take(Request &request, const std::shared_ptr<GrantLease> &lease, Nanos sent_at) {
-  const bool may_be_taken = request.may_be_taken_;
-  grant_handle(request, lease, sent_at);
-  if (may_be_taken && lease->state.load() == Lease::State::Held) instance_.verify_leases({lease}, nullptr);
 }
 
 // What nodes know of it is said behind it.
@@ -105,7 +98,7 @@ void Waiting::commit(Request &request, const std::shared_ptr<Attempt> &attempt,
                               instance_.undo_lease(*lease);
                               return finish(asking, Status::LIMIT);
                             }
-                            if (status == Status::OK) return take(asking, lease, lease->counts_from);
+                            if (status == Status::OK) return grant_handle(asking, lease, lease->counts_from);
                             attempt->give_up();
                             instance_.undo_lease(*lease);
                             troubled(asking, {Status::IN_DOUBT, true, why, true});

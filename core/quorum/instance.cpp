@@ -28,7 +28,7 @@ Instance::Instance(std::shared_ptr<Runtime> runtime_of_it, QuorumOptions options
       membership(*this),
       recovery(*this),
       keeper(*this),
-      rechecking(*this),
+      verifying_all(*this),
       cleaner(*this),
       waiting(*this),
       passing_on(*this),
@@ -154,7 +154,7 @@ void Instance::on_listening(Node &) {
   waiting.may_be_taken_away({});
   waiting.look_at_all();
   passing_on.others_may_wait();
-  rechecking.messages_come();
+  verifying_all.messages_come();
 }
 
 void Instance::on_message(Node &node, Bytes message) {
@@ -301,7 +301,7 @@ void Instance::closing_goes_on() {
   if (!close_overdue_ && (releases_open_ != 0 || attempts_open != 0 || !cleaner.empty())) return;
   std::function<void()> closed = std::exchange(closed_, nullptr);
   runtime->cancel(close_timer_);
-  rechecking.stop();
+  verifying_all.stop();
   passing_on.stop();
   for (const auto &node : nodes_) node->link.stop();  // first: calls under way are told of their end
   observers.stop();

@@ -15,7 +15,7 @@
 #include "quorum/observers.hpp"
 #include "quorum/passing_on.hpp"
 #include "quorum/quorum_options.hpp"
-#include "quorum/rechecking.hpp"
+#include "quorum/verifying_all.hpp"
 #include "quorum/recovery.hpp"
 #include "quorum/scripts.hpp"
 #include "quorum/status_board.hpp"
@@ -98,7 +98,7 @@ class Instance final : public RemoteInstance, public std::enable_shared_from_thi
   Membership membership;
   Recovery recovery;
   Keeper keeper;
-  Rechecking rechecking;
+  VerifyingAll verifying_all;
   Cleaner cleaner;
   Waiting waiting;
   PassingOn passing_on;

@@ -88,7 +88,7 @@ void Waiting::send_attempt(RemoteRequest &remote) {
     if (!instance_.attempt_ids.next(request.line_id_)) return finish(request, Status::INTERNAL);
     lines_.emplace(request.line_id_, &request);
   }
-  request.waits_for_nodes_ = request.may_be_taken_ = false;
+  request.waits_for_nodes_ = false;
   request.called_ = 0;
   ++request.attempts_;
   tell_beginning(request);
@@ -374,15 +374,6 @@ void Waiting::let_go(RemoteRequest &remote) {
   if (request.was_queued_) {
     request.grant.queue_position = request.place_;
     request.grant.queue_length = request.length_;
-  }
-}
-
-void Waiting::may_be_taken_away(Bytes lock_key) {
-  if (instance_.attempts_open == 0) return;
-  for (RemoteRequest *r = all_.front(); r != nullptr; r = decltype(all_)::next(r)) {
-    auto *request = static_cast<Request *>(r);
-    const bool is_asking = request->attempt_ != nullptr;
-    if (is_asking && (lock_key.empty() || request->keys_.contains(lock_key))) request->may_be_taken_ = true;
   }
 }
 

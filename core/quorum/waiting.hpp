@@ -55,7 +55,6 @@ class Request : public FrontRequest {
 
   std::shared_ptr<Attempt> attempt_;
   std::shared_ptr<Request *> committing_;  // set while its value is being written
-  bool may_be_taken_ = false;              // word of that came since its attempt began
   AttemptId line_id_;                      // empty: it stands in no line
   int64_t ticket_us_ = 0;
   Nanos try_at_ = kNever, requeue_at_ = kNever;  // by the runtime's clock
@@ -79,7 +78,6 @@ class Waiting final : public RemoteWaiting {
 
   // Of attempts.
   void won(Request &request, Attempt &attempt);
-  void take(Request &request, const std::shared_ptr<GrantLease> &lease, Nanos sent_at);
   void failed(Request &request, Attempt &attempt);
   // A node keeps the key for it: line id and lock key.
   void called(Node &node, Bytes message);
@@ -91,8 +89,6 @@ class Waiting final : public RemoteWaiting {
   // The quorum is about to go by another one.
   void configuration_changed();
   void look_at_all();
-  // By word that has come; of this key, or of any: what is granted to an attempt under way is looked at once more.
-  void may_be_taken_away(Bytes lock_key);
   void on_timer(RemoteRequest &request, Nanos now) override;
   // It stood in the front until now: it goes to the nodes; it has a lease that another one had.
   void send_from_front(Request &request) { ask(request); }
@@ -100,6 +96,9 @@ class Waiting final : public RemoteWaiting {
 
  private:
   void send_attempt(RemoteRequest &request) override;
+  bool is_under_way(const RemoteRequest &request) const override {
+    return static_cast<const Request &>(request).attempt_ != nullptr;
+  }
   void let_go(RemoteRequest &request) override;
   void arm(RemoteRequest &request) override;
   Status ending_of(Status usual) const override;

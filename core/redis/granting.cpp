@@ -52,10 +52,7 @@ void Waiting::take(AcquireRequest &request, const std::shared_ptr<Lease> &lease,
   if (instance_.holds.is_full()) return finish(request, Status::LIMIT);
   if (lease != nullptr) forget_id(request);
   if (lease != nullptr) instance_.passing_on.granted(request, *lease, others_wait);
-  const bool may_be_taken = request.may_be_taken_;
   grant_handle(request, lease, sent_at);
-  if (may_be_taken && lease != nullptr && lease->state.load() == Lease::State::Held)
-    instance_.keeper.verify({lease}, nullptr);
 }
 
 // What the server knows of it is said behind it.

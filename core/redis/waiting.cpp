@@ -72,7 +72,7 @@ void Waiting::send_attempt(RemoteRequest &asking) {
     remember_id(request);
   }
   request.state_ = AcquireRequest::State::Asking;
-  request.told_ = request.may_be_taken_ = false;
+  request.told_ = false;
   request.handed_ = {};
   PassingOn::forget_early_word(request);
   ++request.number_;
@@ -399,15 +399,6 @@ void Waiting::look_at_all() {
   }
   for (AcquireRequest *request : asking) {
     if (request->state_ == AcquireRequest::State::Waiting) ask(*request);
-  }
-}
-
-void Waiting::may_be_taken_away(Bytes lock_key) {
-  if (instance_.attempts_open == 0) return;
-  for (RemoteRequest *one = all_.front(); one != nullptr; one = All::next(one)) {
-    auto *request = static_cast<AcquireRequest *>(one);
-    const bool is_asking = request->attempt_ != nullptr;
-    if (is_asking && (lock_key.empty() || request->keys_.contains(lock_key))) request->may_be_taken_ = true;
   }
 }
 

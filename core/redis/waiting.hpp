@@ -69,7 +69,6 @@ class AcquireRequest : public FrontRequest {
   };
   Handed handed_;      // while its attempt is under way; token 0: not
   bool told_ = false;  // a call to come for the key came while its attempt was under way
-  bool may_be_taken_ = false;  // word of that came since its attempt was sent
 
   bool late_once_ = false;
   bool reported_ = false;  // that it is part of a cycle
@@ -94,8 +93,6 @@ class Waiting final : public RemoteWaiting {
   void dequeue(Bytes lock_key, int64_t since_us_most);
   // On a new connection, and when messages come again: what was sent in between was missed.
   void look_at_all();
-  // By word that has come; of this key, or of any: what is granted to an attempt under way is asked for once more.
-  void may_be_taken_away(Bytes lock_key);
   // Somebody listens to what each attempt of it saw.
   static bool tells_attempts(const AcquireRequest &request);
   // How long it waits before a deadlock is searched for; kNever: none is.
@@ -122,6 +119,9 @@ class Waiting final : public RemoteWaiting {
   class SearchCall;
 
   void send_attempt(RemoteRequest &asking) override;
+  bool is_under_way(const RemoteRequest &request) const override {
+    return static_cast<const AcquireRequest &>(request).attempt_ != nullptr;
+  }
   void let_go(RemoteRequest &ending) override;
   void arm(RemoteRequest &waiting) override;
   Status ending_of(Status usual) const override;

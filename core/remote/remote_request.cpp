@@ -74,7 +74,10 @@ void RemoteWaiting::start(RemoteRequest &request) {
 void RemoteWaiting::ask(RemoteRequest &request) {
   remote_.runtime->cancel(request);
   if (request.owner_->closed.load()) return finish(request, Status::CLOSED);
-  if (!reenter(request)) send_attempt(request);
+  if (reenter(request)) return;
+  request.may_be_taken_ = false;
+  if (!std::exchange(request.was_asked_for_, true)) asked_for_.push_back(&request);
+  send_attempt(request);
 }
 
 // What a named owner holds already it need not ask for. True: the request has ended, or waits for an extend.
@@ -114,7 +117,27 @@ bool RemoteWaiting::still_reenters(const RemoteRequest &request) const {
   });
 }
 
+void RemoteWaiting::may_be_taken_away(Bytes lock_key) {
+  for (RemoteRequest *request = asked_for_.front(); request != nullptr;) {
+    RemoteRequest *next = decltype(asked_for_)::next(request);
+    if (!is_under_way(*request)) {
+      request->was_asked_for_ = false;
+      asked_for_.remove(request);
+    } else if (lock_key.empty() || request->keys_.contains(lock_key)) {
+      request->may_be_taken_ = true;
+    }
+    request = next;
+  }
+}
+
 void RemoteWaiting::grant_handle(RemoteRequest &request, const LeaseRef &lease, Nanos sent_at) {
+  const bool may_be_taken = request.may_be_taken_;
+  give_handle(request, lease, sent_at);  // may be the end of the request
+  if (may_be_taken && lease != nullptr && lease->state.load() == Lease::State::Held)
+    remote_.verify_leases({lease}, nullptr);
+}
+
+void RemoteWaiting::give_handle(RemoteRequest &request, const LeaseRef &lease, Nanos sent_at) {
   auto lock = std::make_unique<HeldLock>();
   lock->owner = request.owner_;
   lock->parts = request.reentered_;
@@ -242,6 +265,7 @@ void RemoteWaiting::finish(RemoteRequest &request, Status status) {
   if (status != Status::OK && request.grant.handle != 0)
     remote_.release(std::exchange(request.grant.handle, 0), nullptr);
   (request.is_ending_ ? ending_ : all_).remove(&request);
+  if (request.was_asked_for_) asked_for_.remove(&request);
   if (request.was_queued_) --remote_.counts.waiters;
   if (status == Status::TIMEOUT || status == Status::RETRIES_EXHAUSTED) ++remote_.counts.timeouts;
   if (status == Status::CANCELED) ++remote_.counts.canceled;

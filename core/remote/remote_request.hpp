@@ -62,8 +62,10 @@ class RemoteRequest : public LoopTask, public Timer {
   Status trouble_ = Status::OK;                 // why the last attempt could not be made
   std::shared_ptr<RemoteRequest *> extending_;  // set while leases that it reenters are set anew
   bool was_queued_ = false;
-  bool is_ending_ = false;  // by end_all
-  ListLinks<RemoteRequest> all_links_;
+  bool is_ending_ = false;      // by end_all
+  bool was_asked_for_ = false;  // it stands in asked_for_
+  bool may_be_taken_ = false;   // word of that came since its attempt began
+  ListLinks<RemoteRequest> all_links_, asked_for_links_;
 };
 
 class RemoteWaiting {
@@ -76,6 +78,9 @@ class RemoteWaiting {
   void end_all(const RemoteOwner *owner, Status status);
   bool empty() const { return all_.empty() && ending_.empty(); }
   size_t size() const { return all_.size() + ending_.size(); }
+  // By word that has come; of this lock key, or of any (empty). The word may be here before the grant that it means:
+  // what an attempt under way is granted is verified.
+  void may_be_taken_away(Bytes lock_key);
   virtual void on_timer(RemoteRequest &request, Nanos now) = 0;
 
  protected:
@@ -83,6 +88,7 @@ class RemoteWaiting {
 
   // What its owner does not hold already is to be asked for: state_ becomes Asking. May end the request.
   virtual void send_attempt(RemoteRequest &request) = 0;
+  virtual bool is_under_way(const RemoteRequest &request) const = 0;
   // Whether its owner may go on with that lease for it.
   virtual Status may_reenter(const RemoteRequest &, const Lease &) const { return Status::OK; }
   // It ends: nothing of it may stay on a server but what it was granted. What only the engine knows of it goes into
@@ -114,10 +120,13 @@ class RemoteWaiting {
   void time_is_over(RemoteRequest &request, Status usual);
   bool reenter(RemoteRequest &request);
   void extend_reentered(RemoteRequest &request);
+  void give_handle(RemoteRequest &request, const LeaseRef &lease, Nanos sent_at);
   void succeed(RemoteRequest &request);
 
   RemoteInstance &remote_;
   All ending_;  // whom end_all is about to end
+  // All whose attempts are under way, and some that had one until a moment ago: those leave it when it is next read.
+  List<RemoteRequest, &RemoteRequest::asked_for_links_> asked_for_;
 };
 
 }  // namespace liblock

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See rechecking.hpp.
-#include "quorum/rechecking.hpp"
+// See verifying_all.hpp.
+#include "quorum/verifying_all.hpp"
 
 #include <utility>
 
@@ -20,12 +20,12 @@ bool is_held(const GrantLease &lease) {
 
 }  // namespace
 
-void Rechecking::messages_come() {
+void VerifyingAll::messages_come() {
   has_missed_ = true;
   if (!is_asking_ && !is_stopped_) instance_.runtime->arm(*this, instance_.runtime->now() + kTogether);
 }
 
-void Rechecking::fire(Nanos) {
+void VerifyingAll::fire(Nanos) {
   if (is_asking_ || is_stopped_) return;
   left_ = std::exchange(has_missed_, false) ? instance_.keeper.all() : std::move(undecided_);
   undecided_.clear();
@@ -33,7 +33,7 @@ void Rechecking::fire(Nanos) {
 }
 
 // An answer may be there at once, where no node can be asked.
-void Rechecking::go_on() {
+void VerifyingAll::go_on() {
   if (is_going_on_ || is_stopped_) return;
   is_going_on_ = true;
   while (!is_asking_) {
@@ -47,7 +47,7 @@ void Rechecking::go_on() {
   if (!undecided_.empty()) instance_.runtime->arm(*this, instance_.runtime->now() + kAgain);
 }
 
-std::vector<GrantRef> Rechecking::next_batch() {
+std::vector<GrantRef> VerifyingAll::next_batch() {
   std::vector<GrantRef> batch;
   size_t keys = 0;
   while (!left_.empty()) {
@@ -62,7 +62,7 @@ std::vector<GrantRef> Rechecking::next_batch() {
   return batch;
 }
 
-void Rechecking::ask(std::vector<GrantRef> batch) {
+void VerifyingAll::ask(std::vector<GrantRef> batch) {
   is_asking_ = true;
   const std::vector<LeaseRef> leases(batch.begin(), batch.end());
   instance_.verify_leases(leases, [this, asked = std::move(batch)](Status status, const std::string &) {
@@ -74,7 +74,7 @@ void Rechecking::ask(std::vector<GrantRef> batch) {
   });
 }
 
-void Rechecking::stop() {
+void VerifyingAll::stop() {
   is_stopped_ = true;
   instance_.runtime->cancel(*this);
 }

@@ -10,9 +10,9 @@
 
 namespace liblock::quorum {
 
-class Rechecking final : private Timer {
+class VerifyingAll final : private Timer {
  public:
-  explicit Rechecking(Instance &instance) : instance_(instance) {}
+  explicit VerifyingAll(Instance &instance) : instance_(instance) {}
   // Of some node, from now on: what it sent before was missed.
   void messages_come();
   void stop();
