@@ -25,6 +25,12 @@ def result_of(name):
     return json.loads((HERE / "results" / name).read_text(encoding="utf-8"))
 
 
+def changed_its_speed(table):
+    found = report.swing(table.probes, result_of(table.reference)["metrics"])
+    if found is not None and found[0] > machine.UNSTEADY:
+        yield f"{found[1]} took {found[0]:.2f} times as long in one round as in another: the machine changed its speed"
+
+
 def not_measured_well(run):
     if run["rounds"] < scale.ROUNDS:
         yield f"{run['rounds']} rounds, of {scale.ROUNDS}"
@@ -51,7 +57,7 @@ def table_differs(table):
     if absent or len(run["metrics"]) != run["rounds"]:
         yield f"{table.reference} has {len(run['metrics'])} rounds, not in all of them {', '.join(sorted(absent))}"
         return
-    kept, anew = (report.as_markdown(table.rows, figures, run)
+    kept, anew = (report.as_markdown(table, figures, run)
                   for figures in (run["figures"], report.figures(table.rows, run["metrics"], {})))
     if kept != anew:
         yield f"the figures of {table.reference} do not follow from its rounds"
@@ -133,6 +139,7 @@ def main():
     for table in groups.TABLES.values():
         tap.rule(f"{table.page}: {table.marker} is what {table.reference} says", table_differs(table))
         tap.rule(f"{table.reference} was measured well", not_measured_well(result_of(table.reference)))
+        tap.rule(f"{table.reference} was measured on a machine of one speed", changed_its_speed(table))
         tap.rule(f"{table.page} says why its marks are missed", misses_unexplained(table))
     tap.rule(f"docs/{scale.PAGE.name}: {scale.MARKER} is what {scale.RESULTS.name} says", growth_differs())
     tap.rule(f"{scale.RESULTS.name} was measured well", not_measured_well(result_of(scale.RESULTS.name)))

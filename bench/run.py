@@ -192,6 +192,11 @@ def run_and_report(options, selected, build):
     warnings = list(described["warnings"])
     if not quiet or foreign > machine.BUSY:
         warnings.append(f"others used up to {100 * foreign:.0f} % of the machine; contended rows say little")
+    for table in groups.whole(selected):
+        found = report.swing(table.probes, taken)
+        if found is not None and found[0] > machine.UNSTEADY:
+            warnings.append(f"the machine changed its speed: {found[1]} took {found[0]:.2f} times as long in one round "
+                            "as in another; ratios say little")
     for warning in warnings:
         print(f"WARNING: {warning}")
     for gone in sorted(set(missing.values())):
@@ -229,7 +234,7 @@ def write_tables(selected, run, missing):
         taken = [{name: value for name, value in one.items() if name in needs} for one in run["metrics"]]
         keep({**run, "figures": entries, "metrics": taken}, table.reference)
         page = os.path.join(os.path.dirname(HERE), table.page)
-        report.into_page(page, table.marker, report.as_markdown(table.rows, entries, run))
+        report.into_page(page, table.marker, report.as_markdown(table, entries, {**run, "metrics": taken}))
         say(f"{table.page} has the new table")
 
 

@@ -14,6 +14,9 @@ import time
 # Above this share of all CPUs a measurement is repeated, and marked when repeating does not help; above the second one
 # it is not put into a page, where the share stands beside it.
 BUSY, TOO_BUSY = 0.04, 0.25
+# What is no part of ours may take so many times as long in one round as in another, in figures that are kept: a
+# neighbour on the same core of the host shows by nothing else.
+UNSTEADY = 1.25
 
 
 def _cpu_seconds():

@@ -63,7 +63,14 @@ def as_text(rows, entries):
     return "\n".join(lines)
 
 
-def as_markdown(rows, entries, run):
+def swing(probes, rounds):
+    """(how many times as long a probe took in one round as in another, that probe), of the one that swung most."""
+    taken = {probe: [metrics[probe] for metrics in rounds if probe in metrics] for probe in probes}
+    return max(((max(values) / min(values), probe) for probe, values in taken.items() if values), default=None)
+
+
+def as_markdown(table, entries, run):
+    rows = table.rows
     lines = [f"| {' | '.join(HEADINGS)} |", "| --- | --- | ---: | ---: | --- | --- | --- | --- |"]
     for row in rows:
         lines.append(f"| **{row.id}** | **{row.title}** | | | | | | {'required' if row.required else ''} |")
@@ -77,7 +84,11 @@ def as_markdown(rows, entries, run):
         f"{machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, {machine['libc']}; "
         f"{build['compiler']}, buildtype {build.get('buildtype')}, optimization {build.get('optimization')}"
         f"{', ' + machine['go'] if machine.get('go') else ''}. "
-        f"Others used at most {100 * run['foreign']:.1f} % of the machine during a program.", ""]
+        f"Others used at most {100 * run['foreign']:.1f} % of the machine during a program."]
+    found = swing(table.probes, run["metrics"])
+    if found is not None:
+        head[0] += f" What is not liblock's took up to {found[0]:.2f} times as long in one round as in another."
+    head.append("")
     return "\n".join(head + lines)
 
 

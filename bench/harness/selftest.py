@@ -63,6 +63,16 @@ def units_and_repetitions():
     return [] if found == {"p.a": 2000, "p.a:hops": 8} else [str(found)]
 
 
+def speed_of_the_machine():
+    rounds = [{"floor": 4.0, "rate": 50.0, "ours": 1.0}, {"floor": 5.0, "rate": 80.0, "ours": 9.0}, {"floor": 4.5}]
+    found = tuple(report.swing(probes, rounds) for probes in (("floor", "rate", "absent"), (), ("absent",)))
+    problems = [] if found == ((1.6, "rate"), None, None) else [str(found)]
+    for name, table in groups.TABLES.items():
+        needs = {need for row in table.rows for need in row.needs}
+        problems += [f"{name} has no {probe}" for probe in table.probes if probe not in needs]
+    return problems
+
+
 def readme_table():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "README.md")
@@ -228,6 +238,7 @@ def main():
     tap.rule("a_ratio_is_taken_within_a_round_before_the_median", ratios_by_round())
     tap.rule("repetitions_become_a_median_in_nanoseconds", units_and_repetitions())
     tap.rule("foreign_load_is_a_share_of_all_cpus", foreign_load())
+    tap.rule("a_machine_that_changes_its_speed_is_found_out_by_what_is_not_ours", speed_of_the_machine())
     tap.rule("memory_is_measured_once_per_process", one_process_for_memory())
     tap.rule("every_row_is_there_and_can_be_chosen", rows_of_the_issue())
     tap.rule("a_row_of_the_day_is_not_measured_beside_that_of_the_night", rows_twice())
