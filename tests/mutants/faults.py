@@ -37,6 +37,8 @@ FAULTS = [
     Fault("eldest_gives_way", "of a cycle the eldest wait ends instead of the youngest", "local/deadlock.cpp",
           "waiter->serial.load() > victim->serial.load()", "waiter->serial.load() < victim->serial.load()",
           ["deadlock", "conformance"]),
+    Fault("watched_by_one_key", "who watches a lock of several keys hears of the end of one of them",
+          "local/admin.cpp", "      watch_elsewhere(*ref, deferred);\n", "", ["watches"]),
     Fault("gates_stay_open", "the global lock does not keep others from the keys", "local/global_lock.cpp",
           "    shard.gated = true;\n", "", ["global"]),
     Fault("keys_forgotten", "the global lock does not wait for those who hold a key", "local/global_lock.cpp",
