@@ -167,6 +167,7 @@ void Instance::on_message(Node &node, Bytes message) {
   if (message[0] == 'l') {
     // Somebody took it away: ask, since a message may be late, or may lie; or be here before the grant that it means.
     waiting.may_be_taken_away(what);
+    passing_on.may_be_taken_away(what);
     const std::vector<LeaseRef> named = keeper.find(what);
     if (!named.empty()) verify_leases(named, nullptr);
   }

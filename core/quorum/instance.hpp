@@ -15,10 +15,10 @@
 #include "quorum/observers.hpp"
 #include "quorum/passing_on.hpp"
 #include "quorum/quorum_options.hpp"
-#include "quorum/verifying_all.hpp"
 #include "quorum/recovery.hpp"
 #include "quorum/scripts.hpp"
 #include "quorum/status_board.hpp"
+#include "quorum/verifying_all.hpp"
 #include "quorum/waiting.hpp"
 #include "remote/remote_instance.hpp"
 

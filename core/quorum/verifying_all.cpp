@@ -6,6 +6,7 @@
 
 #include "quorum/instance.hpp"
 #include "quorum/reading.hpp"
+#include "quorum/verifying.hpp"
 
 namespace liblock::quorum {
 
@@ -65,13 +66,28 @@ std::vector<GrantRef> VerifyingAll::next_batch() {
 void VerifyingAll::ask(std::vector<GrantRef> batch) {
   is_asking_ = true;
   const std::vector<LeaseRef> leases(batch.begin(), batch.end());
-  instance_.verify_leases(leases, [this, asked = std::move(batch)](Status status, const std::string &) {
+  verify(instance_, leases, [this, leases](Status status, const std::string &) {
     is_asking_ = false;
-    for (const GrantRef &lease : asked) {
-      if (status != Status::OK && is_held(*lease)) undecided_.push_back(lease);
-    }
+    keep_undecided(leases, status);
     go_on();
   });
+}
+
+void VerifyingAll::ask_now(const std::vector<LeaseRef> &leases) {
+  if (is_stopped_) return;
+  verify(instance_, leases, [this, leases](Status status, const std::string &) {
+    keep_undecided(leases, status);
+    const bool goes_on_anyway = is_asking_ || is_going_on_ || has_missed_ || is_stopped_;
+    if (!undecided_.empty() && !goes_on_anyway) instance_.runtime->arm(*this, instance_.runtime->now() + kAgain);
+  });
+}
+
+void VerifyingAll::keep_undecided(const std::vector<LeaseRef> &asked, Status status) {
+  if (status == Status::OK) return;
+  for (const LeaseRef &lease : asked) {
+    auto grant = std::static_pointer_cast<GrantLease>(lease);
+    if (is_held(*grant)) undecided_.push_back(std::move(grant));
+  }
 }
 
 void VerifyingAll::stop() {

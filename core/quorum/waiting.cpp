@@ -90,6 +90,7 @@ void Waiting::send_attempt(RemoteRequest &remote) {
   }
   request.waits_for_nodes_ = false;
   request.called_ = 0;
+  PassingOn::forget_early_word(request);
   ++request.attempts_;
   tell_beginning(request);
   request.seen_by_ |= request.line_id_.empty() ? 0 : ready;
@@ -222,6 +223,9 @@ void Waiting::failed(Request &request, Attempt &attempt) {
   const bool gives_up = request.params_.tries_once() && !(is_first_of_all && request.tries_left_ > 0);
   if (gives_up) return finish(request, Status::BUSY);
   if (!request.params_.tries_once() && !request.was_queued_ && !begins_to_wait(request)) return;
+  // Nodes do not tell an instance of its own: to those who stand here it is an outsider all the same.
+  const bool is_beside_front = request.place == FrontWaiter::Place::None && !request.line_id_.empty();
+  if (is_beside_front) instance_.passing_on.others_wait(request.keys_.front());
   if (request.requeue_at_ == kNever && request.params_.queue_ttl != kNever)
     request.requeue_at_ = instance_.runtime->now() + request.params_.queue_ttl;
   request.state_ = Request::State::Waiting;

@@ -65,13 +65,14 @@ void Instance::on_message(Bytes message) {
   if (message[0] == 'h') return waiting.called(what);
   if (message[0] == 'x') return waiting.deadlocked(what);
   if (message[0] == 'w') waiting.may_barge(what);
-  if (message[0] == 'q') passing_on.outsider_waits(what);
+  if (message[0] == 'q') return passing_on.others_wait(what);
   if (message[0] == 's') return waiting.sent_away_alone(what);
   if (message[0] == 'd') return waiting.sent_away(what);
   if (message[0] == 'o') return waiting.owner_sent_away(what);
   if (message[0] == 'l') {
     // Somebody took it away: ask, since a message may be late, or may lie; or be here before the grant that it means.
     waiting.may_be_taken_away(what);
+    passing_on.may_be_taken_away(what);
     std::vector<LeaseRef> named = keeper.find(what);
     if (!named.empty()) keeper.verify(named, nullptr);
   }

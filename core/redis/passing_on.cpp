@@ -76,17 +76,6 @@ void PassingOn::hand(FrontRequest &request, const LeaseRef &lease) {
 
 void PassingOn::lose(const LeaseRef &lease) { instance_.keeper.lose(lease); }
 
-void PassingOn::outsider_waits(Bytes lock_key) {
-  FrontLine *line = front_.find(lock_key);
-  const bool is_early = line != nullptr && line->lease == nullptr && line->sent != 0;
-  if (!is_early) return others_wait(lock_key);
-  line->others_at = std::min(line->others_at, instance_.runtime->now());
-}
-
-void PassingOn::forget_early_word(const FrontRequest &request) {
-  if (request.line != nullptr && request.line->lease == nullptr) request.line->others_at = kNever;
-}
-
 std::shared_ptr<RemotePassingOn> PassingOn::kept() { return {instance_.shared_from_this(), this}; }
 
 void PassingOn::send_until(AcquireRequest &request) {

@@ -15,11 +15,6 @@ class PassingOn final : public RemotePassingOn {
 
   // To the server it goes, with all that stand before it: who looks for deadlocks looks there.
   void send_until(AcquireRequest &request);
-  // Word of somebody else's request, which may be here before the grant behind which it came.
-  void outsider_waits(Bytes lock_key);
-  // What had come before this request's attempt was sent, or before the word that it has the key, says nothing of the
-  // time behind its grant: it may be of an attempt of this process.
-  static void forget_early_word(const FrontRequest &request);
 
  private:
   class HolderCall;

@@ -98,7 +98,8 @@ void Waiting::stand(AcquireRequest &request) {
 void Waiting::send_from_front(AcquireRequest &request) {
   const int64_t now_us = instance_.link.server_clock().at(instance_.clock.now());
   const int64_t waited_us = (instance_.runtime->now() - request.began_at_) / 1'000;
-  if (now_us > waited_us) request.ticket_us_ = request.since_us_ = now_us - waited_us;
+  if (now_us > waited_us)
+    request.ticket_us_ = request.since_us_ = Front::ticket_us(request, request.began_at_, now_us - waited_us);
   ask(request);
 }
 

@@ -83,6 +83,14 @@ void Front::sends(FrontWaiter &waiter) {
   ++line.sent;
 }
 
+int64_t Front::ticket_us(FrontWaiter &waiter, Nanos since, int64_t by_clock_us) {
+  FrontLine &line = *waiter.line;
+  const bool is_later = waiter.wants.order != LIBLOCK_ORDER_LIFO && since >= line.sent_since;
+  line.sent_ticket_us = is_later ? std::max(by_clock_us, line.sent_ticket_us + 1) : by_clock_us;
+  line.sent_since = since;
+  return line.sent_ticket_us;
+}
+
 FrontLine *Front::leaves(FrontWaiter &waiter, Nanos now) {
   const FrontWaiter::Place place = std::exchange(waiter.place, FrontWaiter::Place::None);
   if (place == FrontWaiter::Place::None) return nullptr;
@@ -154,10 +162,12 @@ Front::Turn Front::turn(const FrontLine &line, Nanos now, Nanos lease_now) const
   const bool is_as_granted = lease.is_plain && lease.change == 0 && lease.token == line.token_last &&
                              lease.keys.size() == 1 && !lease.has_metadata && lease.hold_until == kNever;
   const bool is_sure = !lease.is_over(lease_now) && !lease.in_doubt && !lease.must_verify;
-  if (line.standing.empty() || line.sent != 0 || !is_as_granted || !is_sure) return Turn::Release;
-  if (line.may_have_missed || is_closing(line, now)) return Turn::Release;
-  if (options_.gap >= 0 && now - line.run_since >= options_.gap) return Turn::ReleaseAfter;
-  return has_token(line) && suits(line, *line.standing.front(), lease_now) ? Turn::PassOn : Turn::Release;
+  if (line.standing.empty() || line.sent != 0 || !has_token(line)) return Turn::Release;
+  const bool is_for_others = line.may_have_missed || is_closing(line, now) ||
+                             (options_.gap >= 0 && now - line.run_since >= options_.gap);
+  const bool goes_on =
+      is_as_granted && is_sure && !is_for_others && suits(line, *line.standing.front(), lease_now);
+  return goes_on ? Turn::PassOn : Turn::ReleaseAfter;
 }
 
 FrontWaiter &Front::pass_on(FrontLine &line) {
@@ -194,7 +204,7 @@ FrontWaiter *Front::to_ask(FrontLine &line, Nanos now) const {
 }
 
 void Front::others_wait(FrontLine &line, Nanos now) const {
-  if (line.lease != nullptr) line.others_at = std::min(line.others_at, now);
+  if (line.lease != nullptr || line.sent != 0) line.others_at = std::min(line.others_at, now);
 }
 
 uint64_t Front::tokens_wanted(const FrontLine &line) const {

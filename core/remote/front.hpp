@@ -18,7 +18,9 @@
 //   - the lease has gone from hand to hand for foreign_gap_ms: who only polls must find the key free now and then;
 //   - one of the line is at the servers: its turn is decided there;
 //   - the next could not have had this lease from them: other terms, too little of it left, no token left, or a change
-//     of the lease that was not meant for him.
+//     of the lease that was not meant for him;
+//   - it may be lost, or an outsider's notice may have been missed: word of that has come, and no answer yet.
+// The first that stands asks before a real release, so that nobody who came after it comes between.
 // Invariants: tokens rise with every hand (a grant reserves a block of them, and what tells the server who holds now
 // reserves more); a lease is in one line at most; nobody stands in a line that nobody of it asks or holds for.
 #pragma once
@@ -82,6 +84,8 @@ struct FrontLine final : public Timer {
   Standing standing;                      // by their sort keys
   size_t sent = 0;                        // of the line, at the servers
   int64_t sent_key = 0;                   // the largest sort key of those
+  Nanos sent_since = INT64_MIN;           // when the last that was sent came, and the ticket that it was given
+  int64_t sent_ticket_us = 0;
   Lease *lease = nullptr;                 // that is passed on
   Nanos run_since = 0;                    // a server granted it
   Nanos others_at = kNever;               // since when outsiders are known to wait
@@ -125,6 +129,9 @@ class Front {
   bool comes(FrontWaiter &waiter, Bytes lock_key, Nanos now);
   // It goes to the servers all the same.
   void sends(FrontWaiter &waiter);
+  // The ticket that it is sent with, where it came at that time, which a server's clock would call that. Who came later
+  // has the later one, also where the clock is not as fine as that, or is estimated anew between the two.
+  static int64_t ticket_us(FrontWaiter &waiter, Nanos since, int64_t by_clock_us);
   // It ends, or is not asked for any more. The line, where it has become somebody else's turn to ask.
   FrontLine *leaves(FrontWaiter &waiter, Nanos now);
   // One that was sent has its lock.
@@ -132,7 +139,7 @@ class Front {
 
   enum class Turn : uint8_t {
     PassOn,   // the first that stands gets the lease now
-    Release,  // for real; who stands asks behind it
+    Release,      // for real: nobody stands, or one of the line asks already, or there is no token left
     ReleaseAfter  // for real; the first that stands asks before it, so that it keeps its place while the key is free
   };
   Turn turn(const FrontLine &line, Nanos now, Nanos lease_now) const;

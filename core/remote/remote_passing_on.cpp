@@ -74,7 +74,7 @@ void RemotePassingOn::granted(FrontRequest &request, Lease &lease, bool others_w
   if (request.place != FrontWaiter::Place::Sent) return;
   FrontLine &line = front_.granted(request, lease, others_wait, remote_.runtime->now());
   line.holder_is_named = request.owner_->named();
-  line.may_have_missed = !hears();
+  line.may_have_missed = !hears() || request.may_be_taken_;
   count_changed(line);
   ask_next(line);
 }
@@ -118,6 +118,7 @@ bool RemotePassingOn::try_to_pass_on(FrontLine &line, const LeaseRef &lease) {
       remote_.waits().end(next, Status::CLOSED);
       continue;
     }
+    if (remote_.holds.is_full()) return false;  // nobody could have a handle of it
     const bool is_named = std::exchange(line.holder_is_named, next.owner_->named()) || line.holder_is_named;
     front_.pass_on(line);
     ++remote_.counts.passed_on;
@@ -142,9 +143,23 @@ void RemotePassingOn::others_wait(Bytes lock_key) {
 
 void RemotePassingOn::others_may_wait() {
   front_.each([this](FrontLine &line) {
-    line.may_have_missed = line.lease != nullptr;
-    if (line.may_have_missed && (!line.standing.empty() || line.tells_open != 0)) tell_again(line);
+    if (line.lease != nullptr) ask_before_next(line);
   });
+}
+
+void RemotePassingOn::may_be_taken_away(Bytes lock_key) {
+  FrontLine *line = front_.find(lock_key);
+  if (line != nullptr && line->lease != nullptr) ask_before_next(*line);
+}
+
+// Answers to what was said before know nothing of it: one more is waited for.
+void RemotePassingOn::ask_before_next(FrontLine &line) {
+  line.may_have_missed = true;
+  if (!line.standing.empty() || line.tells_open != 0) tell_again(line);
+}
+
+void RemotePassingOn::forget_early_word(const FrontRequest &request) {
+  if (request.line != nullptr && request.line->lease == nullptr) request.line->others_at = kNever;
 }
 
 void RemotePassingOn::note_trouble(const FrontRequest &request, Status status) {

@@ -31,10 +31,16 @@ class RemotePassingOn : public FrontLine::Teller {
   void end_release(FrontLine *line);
   // Lost, or no longer ours.
   void gone(Lease &lease);
-  // Somebody else's request waits at the servers for a key that we hold.
+  // Somebody else's request waits at the servers for a key that we hold, or are being granted: the word may be here
+  // before the grant.
   void others_wait(Bytes lock_key);
+  // What had come before this request's attempt was sent, or before the word that it has the key, says nothing of the
+  // time behind its grant: it may be of an attempt of this process.
+  static void forget_early_word(const FrontRequest &request);
   // Messages were missed.
   void others_may_wait();
+  // Word of that has come: until the servers say otherwise the lock does not go on.
+  void may_be_taken_away(Bytes lock_key);
   // Why the last attempt of its line could not be made, or OK.
   static void note_trouble(const FrontRequest &request, Status status);
   static void borrow_trouble(FrontRequest &request);
@@ -93,6 +99,7 @@ class RemotePassingOn : public FrontLine::Teller {
   void news(FrontLine &line, bool is_named);
   void tell_at(FrontLine &line, Nanos at);
   void tell_again(FrontLine &line);
+  void ask_before_next(FrontLine &line);
 };
 
 }  // namespace liblock

@@ -125,7 +125,7 @@ class RemoteWaiting {
 
   RemoteInstance &remote_;
   All ending_;  // whom end_all is about to end
-  // All whose attempts are under way, and some that had one until a moment ago: those leave it when it is next read.
+  // All whose attempts are under way, and others, who leave it when it is next read.
   List<RemoteRequest, &RemoteRequest::asked_for_links_> asked_for_;
 };
 

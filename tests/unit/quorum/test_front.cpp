@@ -199,9 +199,10 @@ UNIT_TEST(two_processes_of_many_threads_take_turns_and_nobody_waits_for_long) {
 
 UNIT_TEST(with_a_budget_an_outsider_waits_for_it_and_not_for_longer) {
   Scene s(with_front(50));
-  const std::vector<Wanted *> line = s.line_of(100);
+  std::vector<Wanted *> line = s.line_of(20);  // before him
   Wanted &outsider = s.b->acquire({"k"}, waiting_ms(60'000));
   s.world.run_ms(1);
+  for (int i = 0; i < 80; ++i) line.push_back(&s.a->acquire({"k"}, waiting_ms(60'000)));
   const Nanos from = s.world.now();
   const Wanted *last = &s.held;
   for (size_t i = 0; i < line.size() && !outsider.ended(); ++i) {

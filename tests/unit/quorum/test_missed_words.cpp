@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Words of nodes that a holder does not hear, or hears before the grant that they are about: what he believes all the
 // same is what the nodes have.
+#include "quorum/forcing.hpp"
 #include "stage.hpp"
 
 using namespace unit;
@@ -71,7 +72,57 @@ UNIT_TEST(what_was_missed_is_asked_for_until_nodes_can_be_asked) {
   }
 }
 
+namespace {
+
+// Of all nodes word of its loss is at A; and three of them end their connections while the question is under way,
+// whether it is true. Messages go on.
+void hears_of_a_loss_and_cannot_ask(Stage &s) {
+  for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay(5 * kMillisecond, 5 * kMillisecond);
+  const Question &forced = s.b->about("k", Ask::What::ForceRelease);
+  s.world.run_ms(7);
+  EXPECT(forced.is(Status::OK));
+  for (const size_t n : {0, 1, 2}) s.nodes[n]->end_connections(false);
+  for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay_of_world();
+}
+
+}  // namespace
+
+UNIT_TEST(what_too_few_nodes_could_tell_of_a_word_is_asked_for_again) {
+  for (const bool renews : {false, true}) {
+    Stage s;
+    s.b->release(s.b->take("p").grant().handle);
+    s.a->take("o", waiting_ms(0, 60'000, renews));
+    s.world.run_ms(50);
+    const Wanted &mine = s.a->take("k", waiting_ms(0, 60'000, renews));
+    s.world.run_ms(4'000);
+    hears_of_a_loss_and_cannot_ask(s);
+    const Wanted &theirs = s.b->take("k", waiting_ms(10'000));
+    EXPECT(s.world.run_until([&] { return mine.losses == 1; }, 1'500));
+    EXPECT(!s.a->holds(mine.grant().handle) && s.b->holds(theirs.grant().handle));
+  }
+}
+
+// The word was here before the votes.
+UNIT_TEST(what_too_few_nodes_could_tell_beside_a_grant_is_asked_for_again) {
+  Stage s;
+  s.b->release(s.b->take("p").grant().handle);
+  s.a->take("o", waiting_ms(0, 60'000, false));
+  s.world.run_ms(50);
+  for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay(5 * kMillisecond, 5 * kMillisecond);
+  const Wanted &mine = s.a->acquire({"k"}, waiting_ms(0, 60'000, false));
+  s.world.run_for(5 * kMillisecond + kMillisecond / 10);  // nodes have granted it
+  for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay(2 * kMillisecond, 2 * kMillisecond);
+  s.b->about("k", Ask::What::ForceRelease);
+  EXPECT(s.world.run_until([&] { return mine.ended(); }, 20));
+  s.world.run_for(kMillisecond / 10);
+  for (const size_t n : {0, 1, 2}) s.nodes[n]->end_connections(false);
+  s.world.run_ms(3'000);
+  EXPECT(mine.is(Status::OK) && mine.losses == 1);
+}
+
 UNIT_MAIN("words of nodes that are missed, or come first",
           cmocka_unit_test(a_lock_that_was_taken_away_before_its_votes_were_heard_of_is_not_believed),
           cmocka_unit_test(a_lock_that_was_taken_away_while_nobody_could_hear_of_it_is_not_believed_for_long),
-          cmocka_unit_test(what_was_missed_is_asked_for_until_nodes_can_be_asked))
+          cmocka_unit_test(what_was_missed_is_asked_for_until_nodes_can_be_asked),
+          cmocka_unit_test(what_too_few_nodes_could_tell_of_a_word_is_asked_for_again),
+          cmocka_unit_test(what_too_few_nodes_could_tell_beside_a_grant_is_asked_for_again))

@@ -82,9 +82,10 @@ UNIT_TEST(an_outsider_comes_behind_those_who_were_there_before_him_and_before_th
 
 UNIT_TEST(with_a_budget_an_outsider_waits_for_it_and_not_for_longer) {
   Scene s(with_front(50, -1));
-  const std::vector<Wanted *> line = line_of(s, 100);
+  std::vector<Wanted *> line = line_of(s, 20);  // before him
   Wanted &outsider = s.b.acquire({"k"}, waiting_ms(60'000));
   s.world.run_ms(1);
+  for (int i = 0; i < 80; ++i) line.push_back(&s.a.acquire({"k"}, waiting_ms(60'000)));
   const Nanos from = s.world.now();
   const Wanted *last = &s.held;
   for (size_t i = 0; i < line.size() && !outsider.ended(); ++i) {
@@ -341,7 +342,7 @@ UNIT_TEST(word_of_an_outsider_that_comes_before_the_grant_it_belongs_to_is_not_l
   s.world.run_ms(50);
   Wanted &first = s.a.acquire({"k"}, waiting_ms(10'000));
   s.world.run_for(kMillisecond / 100);
-  run_once(s.a.host(), [&] { s.a.instance().passing_on.outsider_waits("liblock:k"); });
+  run_once(s.a.host(), [&] { s.a.instance().passing_on.others_wait("liblock:k"); });
   s.world.run_ms(5);
   Wanted &next = s.a.acquire({"k"}, waiting_ms(10'000));
   s.world.run_ms(1);
