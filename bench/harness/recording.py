@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the library sends for one pair, so that floors and ceilings carry the very same commands: one pair is run beside
+"""What the library sends for one pair, so that floors and ceilings carry the same commands: one pair is run beside
 MONITOR, and its acquire and release are taken from what the server saw. No script is named here and no argument is
 known by its place: what must vary is found by its value, so that a change of the scripts changes what is compared with,
-and not this file.
+and not this file. A pair that is alone has a release of its own. With many at once the library gives back several locks
+in one call: such a call is recorded as well, from as many pairs at once as are measured.
 
   lock key     the argument that ends in the key that was locked; other keys are told by the key within them
   attempt id   the longest run of hexadecimal digits that both commands have and that is no script's
@@ -35,6 +36,33 @@ class Recording:
         """The same command for another key and another attempt."""
         key = b"%0*d" % (len(self.key), number)
         return [word.replace(self.key, key).replace(self.id, b"%0*x" % (len(self.id), number + 1)) for word in words]
+
+
+class JoinedRelease:
+    """The call that gave back the most locks at once, and which attempt held each of them."""
+
+    def __init__(self, single, commands):
+        name_at, id_at = single.acquire.index(single.lock_key), single.acquire.index(single.id)
+        held, self.words, self.locks = {}, [], []
+        for words in commands:
+            if words[1] == single.acquire[1]:
+                held[words[name_at]] = words[id_at]
+            elif words[1] == single.release[1]:
+                given_back = [(name, held[name]) for name in words if name in held]
+                if len(given_back) > len(self.locks):
+                    self.words, self.locks = words, given_back
+        self.key_size, self.id_size = len(single.key), len(single.id)
+        if len(self.locks) < 2 or any(attempt not in self.words for _, attempt in self.locks):
+            raise ValueError("no two releases went as one call")
+
+    def with_numbers(self, first):
+        """The same call for the locks of acquires with so many numbers, from this one on."""
+        words = self.words
+        for number, (name, attempt) in enumerate(self.locks, first):
+            key, another = name[-self.key_size:], b"%0*d" % (self.key_size, number)
+            words = [word.replace(key, another).replace(attempt, b"%0*x" % (self.id_size, number + 1))
+                     for word in words]
+        return words
 
 
 def later(word, now_us):
@@ -91,13 +119,17 @@ class Monitor:
         return [words for words in map(parse, self.lines) if words]
 
 
-def record(server, key, run):
-    """run() makes some pairs on this key, one after the other, the last of which counts."""
+def scripts_called(server, run):
+    """The calls of scripts that the server saw while run() ran."""
     with Monitor(server) as monitor:
         run()
         server.call("PING")
-    about = [words for words in monitor.commands()
-             if words[0].lower() == b"evalsha" and any(key in word for word in words)]
+    return [words for words in monitor.commands() if words[0].lower() == b"evalsha"]
+
+
+def record(server, key, run):
+    """run() makes some pairs on this key, one after the other, the last of which counts."""
+    about = [words for words in scripts_called(server, run) if any(key in word for word in words)]
     if len(about) < 2 or len(about) % 2:
         raise ValueError(f"{len(about)} commands about the key, not pairs")
     seconds, micros = server.call("TIME")
@@ -125,12 +157,18 @@ def write_commands(path, answer, commands):
             file.write(b"%d\n%s" % (len(encoded), encoded))
 
 
-def write_pairs(folder, server, recording, count):
-    """Files of so many acquires and their releases, each on a key of its own, tried on the server first."""
+def write_pairs(folder, server, recording, count, joined=None):
+    """Files of so many acquires and their releases, each on a key of its own, tried on the server first. With a joined
+    release there are as many of those as give all of them back."""
     acquires = [recording.with_number(recording.acquire, n) for n in range(count)]
-    releases = [recording.with_number(recording.release, n) for n in range(count)]
-    answers = answer_of(server, acquires[0]), answer_of(server, releases[0])
+    if joined is None:
+        releases = [recording.with_number(recording.release, n) for n in range(count)]
+    elif count % len(joined.locks) == 0:
+        releases = [joined.with_numbers(first) for first in range(0, count, len(joined.locks))]
+    else:
+        raise ValueError(f"{count} locks are no multiple of the {len(joined.locks)} that a call gives back")
+    answer = [answer_of(server, words) for words in acquires[:1 if joined is None else len(joined.locks)]][0]
     paths = folder / "acquires", folder / "releases"
-    for path, answer, commands in zip(paths, answers, (acquires, releases)):
-        write_commands(path, answer, commands)
+    write_commands(paths[0], answer, acquires)
+    write_commands(paths[1], answer_of(server, releases[0]), releases)
     return paths

@@ -175,6 +175,27 @@ def recorded_pair():
     return problems
 
 
+def joined_release():
+    """The locks that one call gives back are those of the acquires before it, and vary with them."""
+    attempt = [b"%032x" % (0xabc << 100 | nth) for nth in range(3)]
+    names = [b"l:%016x" % (7 << 60 | nth) for nth in range(3)]
+    acquires = [[b"EVALSHA", b"5" * 40, b"1", name, each, b"0"] for name, each in zip(names, attempt)]
+    single = recording.Recording(acquires[0], [b"EVALSHA", b"6" * 40, b"1", names[0], attempt[0]], names[0][2:], 1)
+    alone = [b"EVALSHA", b"6" * 40, b"1", names[2], attempt[2]]
+    both = [b"EVALSHA", b"6" * 40, b"2", *names[:2], b"100", *attempt[:2]]
+    joined = recording.JoinedRelease(single, [*acquires, alone, both])
+    wanted = [b"EVALSHA", b"6" * 40, b"2", *(b"l:%016d" % n for n in (4, 5)), b"100", *(b"%032x" % n for n in (5, 6))]
+    problems = [] if joined.with_numbers(4) == wanted else [str(joined.with_numbers(4))]
+    if [words[3:5] for words in (single.with_number(single.acquire, 4),)] != [[wanted[3], wanted[6]]]:
+        problems.append("the acquire of the same number is of another lock")
+    try:
+        recording.JoinedRelease(single, [*acquires, alone])
+        problems.append("releases that went by themselves pass for joined ones")
+    except ValueError:
+        pass
+    return problems
+
+
 def monitor_lines():
     said = b'1.5 [0 127.0.0.1:4] "EVALSHA" "a\\x00\\"b\\\\" ""\r\n'
     by_script = b'1.5 [0 lua] "GET" "a"\r\n'
@@ -246,6 +267,7 @@ def main():
     tap.rule("every_benchmark_with_servers_is_measured_for_a_row", known_benchmarks())
     tap.rule("progress_moves_on_a_terminal_and_is_lines_elsewhere", progress_shown())
     tap.rule("a_recorded_pair_is_varied_in_key_attempt_and_time_alone", recorded_pair())
+    tap.rule("a_joined_release_gives_back_what_the_acquires_of_its_numbers_took", joined_release())
     tap.rule("what_a_script_asks_is_not_taken_for_a_command", monitor_lines())
     tap.rule("a_sample_counts_for_its_thread_and_function_and_the_measuring_for_nothing", samples_counted())
     tap.rule("of_a_call_instructions_and_misses_are_read_by_function", calls_counted())

@@ -37,7 +37,7 @@ def sequential(place, words, goal):
 
 REDIS = (
     Row("R1", "fenced pairs, 64 at once, one server; its CPU and the client's are two", (
-        over("pairs / ceiling of the same scripts", RATE, FENCED, CEILING, at_least(0.9, 1.0)),
+        over("pairs / ceiling of the same scripts, each release by itself", RATE, FENCED, CEILING, at_least(0.9, 1.0)),
         over("the same on a loop of the caller's", RATE, FENCED + "_loop", CEILING),
         thousands("pairs, completion queue", FENCED),
         thousands("pairs, caller's loop", FENCED + "_loop"),
@@ -50,7 +50,8 @@ REDIS = (
         micros("server CPU per pair", FENCED, SERVER),
     )),
     Row("R2", "the lightest pairs (ORDER_ANY, one attempt), 256 at once", (
-        over("pairs / ceiling of the same scripts", RATE, PLAIN, CEILING_PLAIN, at_least(0.9, 1.0)),
+        over("pairs / ceiling of the same scripts, each release by itself", RATE, PLAIN, CEILING_PLAIN,
+             at_least(0.9, 1.0)),
         over("the same on a loop of the caller's", RATE, PLAIN + "_loop", CEILING_PLAIN),
         over("pairs / bare SET NX PX and compare-delete, no fence", RATE, PLAIN, SET),
         thousands("pairs, completion queue", PLAIN),
@@ -59,7 +60,7 @@ REDIS = (
         thousands("bare SET NX PX and compare-delete, hand-written RESP", SET),
     )),
     Row("R3", "client CPU per pair, 256 at once", (
-        over("one loop: CPU / hand-written RESP, same commands", CPU, "redis.fenced/256_loop",
+        over("one loop: CPU / hand-written RESP, each release by itself", CPU, "redis.fenced/256_loop",
              "redis.replay_fenced/256", at_most(2, 1.2)),
         over("lightest pairs: the same", CPU, PLAIN + "_loop", "redis.replay_plain/256"),
         over("completion queue: the same", CPU, "redis.fenced/256", "redis.replay_fenced/256"),

@@ -85,15 +85,21 @@ class Stage:
     def timed(self, program, *arguments, url=None):
         return self.run(program, *arguments, *(QUICK if self.quick else ()), url=url)
 
-    def recorded(self, *form):
-        """What the library sends for a pair of this form."""
-        def pairs():
-            self.output(self.build / "bench/load/bench-load", "closed", "--depth", 1, "--url", self.url,
-                        "--warm-up-ms", 5, "--window-ms", 5, *form)
-        return recording.record(self.server, KEY, pairs)
+    def pairs(self, depth, *form):
+        self.output(self.build / "bench/load/bench-load", "closed", "--depth", depth, "--url", self.url,
+                    "--warm-up-ms", 5, "--window-ms", 5, *form)
 
-    def pair_files(self, count, *form):
-        paths = recording.write_pairs(self.folder, self.server, self.recorded(*form), count)
+    def recorded(self, *form):
+        """What the library sends for a pair of this form, which is alone."""
+        return recording.record(self.server, KEY, lambda: self.pairs(1, *form))
+
+    def joined(self, recorded, depth, *form):
+        """What it sends to give several back, of so many pairs at once."""
+        return recording.JoinedRelease(
+            recorded, recording.scripts_called(self.server, lambda: self.pairs(depth, *form)))
+
+    def pair_files(self, recorded, count, joined=None):
+        paths = recording.write_pairs(self.folder, self.server, recorded, count, joined)
         return ("--acquires", paths[0], "--releases", paths[1])
 
 
@@ -162,13 +168,21 @@ def founded(measure):
 # --------------------------------------------------------------------------------------------------- the floors
 
 def floor_of(program_mode, count, *form):
-    """A floor that sends what the library sends for pairs of this form."""
-    def measure(stage):
-        files = stage.pair_files(count, *form)
+    """A floor that sends what the library sends for pairs of this form, a release for each. Of the one that sends whole
+    batches also with joined releases, as the library's are of so many at once: its figures are called joined_…"""
+    def measured(stage, files):
         depth = ("--depth", count) if program_mode != "sync" else ()
         found = stage.timed("bench-floors", program_mode, *files, *depth)
         if stage.server.locks():
             raise Failed("a floor left locks behind: its releases are none")
+        return found
+
+    def measure(stage):
+        recorded = stage.recorded(*form)
+        found = measured(stage, stage.pair_files(recorded, count))
+        if program_mode == "replay":
+            files = stage.pair_files(recorded, count, stage.joined(recorded, count, *form))
+            found |= {f"joined_{name}": value for name, value in measured(stage, files).items()}
         return found
     return measure
 
@@ -223,31 +237,50 @@ HELD_AT_ONCE = 20_000
 def ceiling(depth, *form):
     """How many pairs a second redis-benchmark gets out of the server with the library's own commands: acquires alone,
     releases alone, and from both 1/(1/a + 1/r). Each acquire takes a key that is free, each release gives one back that
-    is held: of ten times as many as there are releases, so that few are asked for twice."""
+    is held: of ten times as many as there are releases, so that few are asked for twice. The same with releases of
+    which each call gives back several, as the library's do of so many at once: joined_…"""
     def measure(stage):
         recorded = stage.recorded(*form)
+        joined = stage.joined(recorded, depth, *form)
         # Whole pipelines: redis-benchmark now and then gives up at the end of a broken one.
         requests = depth * (2_048 // depth if stage.quick else 40_960 // depth)
         stage.server.call(*recorded.acquire)
         record = stage.server.call("GET", recorded.lock_key)
         a = redis_benchmark(stage, depth, requests, 10 ** 11, random_key(recorded, recorded.acquire))
-        # What is random in the release is the lock alone, as it was held by the same attempt.
-        names = recorded.lock_key[:-recording.DIGITS]
-        stage.server.call("FLUSHALL")
-        for first in range(0, 10 * requests, HELD_AT_ONCE):
-            stage.server.call("EVAL", HOLD, 0, first, min(first + HELD_AT_ONCE, 10 * requests) - 1, names, record)
-        before = stage.server.call("DBSIZE")
-        r = redis_benchmark(stage, depth, requests, 10 * requests, random_key(recorded, recorded.release))
-        if before - stage.server.call("DBSIZE") < 0.9 * requests:
-            raise Failed("the releases of the ceiling release nothing")
-        return {"per_second": 1 / (1 / a + 1 / r), "acquires_per_second": a, "releases_per_second": r}
+        found = {"acquires_per_second": a}
+        for name, words, locks in (("", random_key(recorded, recorded.release), 1),
+                                   ("joined_", random_keys(recorded, joined), len(joined.locks))):
+            r = locks * releases(stage, depth // locks, requests // locks, recorded, record, words, requests)
+            found |= {f"{name}per_second": 1 / (1 / a + 1 / r), f"{name}releases_per_second": r}
+        return found
     return measure
+
+
+def releases(stage, depth, calls, recorded, record, words, locks):
+    """Calls a second that give back so many locks in all, of ten times as many that are held by the same attempt."""
+    # What is random in a release is the lock alone.
+    names = recorded.lock_key[:-recording.DIGITS]
+    stage.server.call("FLUSHALL")
+    for first in range(0, 10 * locks, HELD_AT_ONCE):
+        stage.server.call("EVAL", HOLD, 0, first, min(first + HELD_AT_ONCE, 10 * locks) - 1, names, record)
+    before = stage.server.call("DBSIZE")
+    per_second = redis_benchmark(stage, depth, calls, 10 * locks, words)
+    if before - stage.server.call("DBSIZE") < 0.9 * locks:
+        raise Failed("the releases of the ceiling release nothing")
+    return per_second
 
 
 def random_key(recorded, words):
     """redis-benchmark puts another number into each place, so that only the lock itself may vary."""
     varied = recorded.lock_key[:-recording.DIGITS] + b"__rand_int__"
     return [varied if word == recorded.lock_key else word for word in words]
+
+
+def random_keys(recorded, joined):
+    """The same of a joined release; all locks are held by the attempt of the recorded pair."""
+    varied = recorded.lock_key[:-recording.DIGITS] + b"__rand_int__"
+    words = {name: varied for name, _ in joined.locks} | {attempt: recorded.id for _, attempt in joined.locks}
+    return [words.get(word, word) for word in joined.words]
 
 
 def redis_benchmark(stage, depth, requests, numbers, words):

@@ -32,12 +32,12 @@ SERVERS = (
     ("Fenced pairs a second, 64 at once, one server", "k/s", "longer is better", (
         ("R1", "pairs, caller's loop", "liblock, caller's loop", True),
         ("R1", "pairs, completion queue", "liblock, completion queue", True),
-        ("R1", "ceiling: 1 / (1/acquires + 1/releases)", "redis-benchmark, same commands", False))),
+        ("R1", "ceiling: 1 / (1/acquires + 1/releases)", "redis-benchmark, single releases", False))),
     ("CPU of the client per pair, 256 at once", "us", "shorter is better", (
         ("R3", "CPU per pair, one loop", "liblock, caller's loop", True),
         ("R3", "CPU per pair, completion queue", "liblock, completion queue", True),
         ("R3", "hiredis async on libuv", "hiredis, the commands alone", False),
-        ("R3", "hand-written RESP (floor)", "hand-written RESP, the same", False))),
+        ("R3", "hand-written RESP (floor)", "hand-written RESP, single releases", False))),
     ("One pair after the other, server on another CPU: p50", "us", "shorter is better", (
         ("R5", "pair p50, server on another CPU", "liblock", True),
         ("R5", "hiredis sync pair p50 (floor), server on another CPU", "hiredis, the commands alone", False))),

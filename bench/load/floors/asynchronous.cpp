@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // hiredis' asynchronous client on a libuv loop, with commands that are formatted beforehand, on one server or on
-// several at once: then each pair sends its acquire to all, counts the answers, and is granted with the majority; when
-// all have answered it sends its release to all, and has ended with their last answer. That is a bare fan-out: no
-// fencing, no clock, no undoing of what a minority granted.
+// several at once: then each pair sends its acquire to all, is granted with the answer that makes the majority, sends
+// its release to all, and has ended with the majority of their answers, as the library's does. What the others answer
+// comes later, and is looked at all the same: the next command goes out behind it on the same connection. That is a
+// bare fan-out: no fencing, no clock, no undoing of what a minority granted.
 #include <hiredis/adapters/libuv.h>
 #include <hiredis/async.h>
 #include <hiredis/hiredis.h>
+
+#include <deque>
 
 #include "../window.hpp"
 #include "address.hpp"
@@ -35,7 +38,7 @@ class FanOut {
       slots_[i].number = i;
       begin(slots_[i]);
     }
-    while (!window_.is_over() || under_way_ > 0) uv_run(&loop_, UV_RUN_ONCE);
+    while (!window_.is_over() || spare_.size() < asks_.size()) uv_run(&loop_, UV_RUN_ONCE);
     for (redisAsyncContext *server : servers_) redisAsyncDisconnect(server);
     uv_run(&loop_, UV_RUN_DEFAULT);
     window_.tell(figures);
@@ -47,9 +50,13 @@ class FanOut {
   struct Slot {
     FanOut *fan_out = nullptr;
     size_t number = 0;
+    int64_t began = 0;
+  };
+  // One command of a slot, until all servers have answered it.
+  struct Ask {
+    Slot *slot = nullptr;
     size_t answers = 0;
     bool releases = false;
-    int64_t began = 0;
   };
 
   redisAsyncContext *connect(const std::string &url) {
@@ -61,43 +68,44 @@ class FanOut {
     return server;
   }
 
-  void send(Slot &slot) {
-    const std::string &command = (slot.releases ? releases_ : acquires_).all[slot.number];
-    slot.answers = 0;
+  void send(Slot &slot, bool releases) {
+    const std::string &command = (releases ? releases_ : acquires_).all[slot.number];
+    if (spare_.empty()) spare_.push_back(&asks_.emplace_back());
+    Ask *const ask = spare_.back();
+    spare_.pop_back();
+    *ask = {&slot, 0, releases};
     for (redisAsyncContext *server : servers_)
-      redisAsyncFormattedCommand(server, on_reply, &slot, command.data(), command.size());
+      redisAsyncFormattedCommand(server, on_reply, ask, command.data(), command.size());
   }
 
   void begin(Slot &slot) {
-    slot.releases = false;
     slot.began = now_ns();
-    ++under_way_;
-    send(slot);
+    send(slot, false);
   }
 
   static void on_reply(redisAsyncContext *, void *reply, void *user_data) {
-    Slot &slot = *static_cast<Slot *>(user_data);
+    Ask &ask = *static_cast<Ask *>(user_data);
     const auto *answer = static_cast<redisReply *>(reply);
     if (answer == nullptr) Settings::fail("a connection ended");
     // Of the commands that are used here none of success is an error, nil, or 0.
     if (answer->type == REDIS_REPLY_ERROR || answer->type == REDIS_REPLY_NIL ||
         (answer->type == REDIS_REPLY_INTEGER && answer->integer == 0))
       Settings::fail(std::string("refused: ") + (answer->str != nullptr ? answer->str : "nil"));
-    slot.fan_out->answered(slot);
+    ask.slot->fan_out->answered(ask);
   }
 
-  void answered(Slot &slot) {
-    ++slot.answers;
+  void answered(Ask &ask) {
+    Slot &slot = *ask.slot;
+    const bool releases = ask.releases;
+    const bool decides = ++ask.answers == servers_.size() / 2 + 1;
+    if (ask.answers == servers_.size()) spare_.push_back(&ask);
+    if (!decides) return;
     const int64_t now = now_ns();
-    if (!slot.releases && slot.answers == servers_.size() / 2 + 1 && window_.is_open())
-      acquired_.record(static_cast<uint64_t>(now - slot.began));
-    if (slot.answers < servers_.size()) return;
-    if (!slot.releases) {
-      slot.releases = true;
-      return send(slot);
+    if (!releases) {
+      if (window_.is_open()) acquired_.record(static_cast<uint64_t>(now - slot.began));
+      return send(slot, true);
     }
     if (window_.ended(now)) pairs_.record(static_cast<uint64_t>(now - slot.began));
-    --under_way_;
     if (!window_.is_over()) begin(slot);
   }
 
@@ -107,7 +115,8 @@ class FanOut {
   uv_loop_t loop_{};
   std::vector<redisAsyncContext *> servers_;
   std::vector<Slot> slots_;
-  size_t under_way_ = 0;
+  std::deque<Ask> asks_;
+  std::vector<Ask *> spare_;  // of asks_: nobody is to answer them any more
   Histogram acquired_, pairs_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Floors of one connection. `replay`: hand-written commands, one write and one reading loop for a batch of acquires,
-// and the same for the batch of their releases. `sync`: hiredis, one command and its answer after the other, the same
-// commands. `replay-once`: commands that each go out once, so many under way at any time, for what one kind of them
-// costs the server.
+// and the same for the batch of their releases, which are fewer commands where each gives back several. `sync`:
+// hiredis, one command and its answer after the other, the same commands. `replay-once`: commands that each go out
+// once, so many under way at any time, for what one kind of them costs the server.
 #include <hiredis/hiredis.h>
 
 #include <algorithm>
@@ -19,12 +19,13 @@ namespace liblock_bench {
 void run_replay(const Settings &settings, Figures &figures) {
   const size_t depth = settings.count("depth", 64);
   const Commands acquires = read_commands(settings.text("acquires"), depth);
-  const Commands releases = read_commands(settings.text("releases"), depth);
+  const Commands releases = read_commands(settings.text("releases"), 1);
+  const size_t calls = std::min(depth, releases.all.size());  // of all releases of a batch
   const std::string url = settings.text("url");
   Window window(settings);
   settings.must_all_be_read();
   Wire wire(url);
-  const std::string acquire = acquires.joined(depth), release = releases.joined(depth);
+  const std::string acquire = acquires.joined(depth), release = releases.joined(calls);
   Histogram pairs;
   while (!window.is_over()) {
     const int64_t began = now_ns();
@@ -32,7 +33,7 @@ void run_replay(const Settings &settings, Figures &figures) {
     wire.read_exactly(depth * acquires.reply_size);
     acquires.must_succeed(wire.last());
     wire.write(release);
-    wire.read_exactly(depth * releases.reply_size);
+    wire.read_exactly(calls * releases.reply_size);
     releases.must_succeed(wire.last());
     const int64_t now = now_ns();
     for (size_t i = 0; i < depth && !window.is_over(); ++i) {
