@@ -100,6 +100,18 @@ def only_who_is_asked_for():
     return same(step, [["redis_crowd", "redsync"], ["redis_two", "liblock"]])
 
 
+def orders():
+    """In five rounds nobody has a place twice, and in all of them everybody is there."""
+    problems = []
+    for count in (1, 2, 4, 7, 11):
+        names = [str(nth) for nth in range(count)]
+        rounds = [peers.in_turn(names, nth) for nth in range(5)]
+        problems += [f"{order}" for order in rounds if sorted(order) != sorted(names)]
+        places = {order.index("0") for order in rounds}
+        problems += same(len(places), min(5, count)) + same(rounds[0], names)
+    return problems
+
+
 def failing_peers():
     needs = {f"peers.{name}/redis_turns:p50_us" for name in ("liblock", "rslock", "redsync")}
     row = peer_rows.Row("X", "a title", peer_rows.each(("liblock", "rslock", "redsync"), "turns", "p50_us", "us"))
@@ -162,6 +174,7 @@ def main():
     tap.rule("the_best_peer_is_a_peer", best_of_the_peers())
     tap.rule("every_figure_of_a_row_is_measured", every_need_is_measured())
     tap.rule("a_contest_is_run_with_those_who_are_asked_for", only_who_is_asked_for())
+    tap.rule("in_each_round_another_client_comes_first", orders())
     tap.rule("a_peer_that_failed_in_one_round_is_missing_by_name", failing_peers())
     tap.rule("judged_rows_of_nightly_peers_stay_by_day_and_name_them", by_day())
     tap.rule("a_peer_that_cannot_be_had_is_missing_with_its_reason", not_to_be_had())

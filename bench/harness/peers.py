@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The steps of a run that compare lock clients: (`peers`, [CONTEST, CLIENT, …]). All clients of a contest stand before
-the same fresh servers, one after the other. One that cannot be had, or fails, yields no figures and is named with the
-reason; only liblock may not fail."""
+the same fresh servers, one after the other, in each round another one first. One that cannot be had, or fails, yields
+no figures and is named with the reason; only liblock may not fail."""
 
 import contextlib
 import functools
 import subprocess
 import sys
+from collections import Counter
 
 from .failed import Failed
 from .peer_clients import CLIENTS, Missing
@@ -19,6 +20,9 @@ BY_NAME = {client.name: client for client in CLIENTS}
 BY_CONTEST = {measured.key: measured for measured in MEASURED}
 # What failed in this run: client -> why, the first time.
 FAILURES = {}
+# How often each contest was held in this run, where a machine was busy more than once in a round.
+HELD = Counter()
+ROUNDS = 5  # of a run for the tables: in them the first one comes from all parts of the list
 
 
 def plan(metrics):
@@ -90,10 +94,17 @@ def figures(measured, name, parties):
     return {measured.metric(name, figure): value for figure, value in found.items()}
 
 
+def in_turn(names, nth):
+    """Who comes after whom the nth time: nobody is always the one whom fresh servers serve, or the last."""
+    first = nth * max(1, round(len(names) / ROUNDS)) % len(names)
+    return [*names[first:], *names[:first]]
+
+
 def measure(build, contest, names):
     """{metric: value} of one contest."""
     measured = BY_CONTEST[contest]
-    entries = [entry(build, measured, name) for name in names]
+    entries = [entry(build, measured, name) for name in in_turn(names, HELD[contest])]
+    HELD[contest] += 1
     found = {}
     with contextlib.ExitStack() as stack:
         servers = [stack.enter_context(Server()) for _ in range(NODES if measured.over == "quorum" else 1)]
