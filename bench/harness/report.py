@@ -87,7 +87,9 @@ def as_markdown(table, entries, run):
         f"Others used at most {100 * run['foreign']:.1f} % of the machine during a program."]
     found = swing(table.probes, run["metrics"])
     if found is not None:
-        head[0] += f" What is not liblock's took up to {found[0]:.2f} times as long in one round as in another."
+        names = [probe.split(":")[0] for probe in table.probes if any(probe in taken for taken in run["metrics"])]
+        head[0] += (f" Of {len(names)} programs that are not liblock's and keep one CPU busy ({', '.join(names)}) "
+                    f"the one that changed most took up to {found[0]:.2f} times as long in one round as in another.")
     head.append("")
     return "\n".join(head + lines)
 
