@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Threads that ask and wait, each for a key of its own, all through one context. One thread is the sequential user.
 // With --release asked the release is asked for and not waited for: the next acquire goes out behind it on the same
-// connection, so that a pair costs its thread one round trip.
+// connection, so that a pair costs its thread one round trip. Its end goes to a completion queue, hence through the
+// library's thread.
 #include <liblock/liblock.h>
 
 #include "../support/contest.hpp"
