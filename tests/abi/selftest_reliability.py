@@ -115,7 +115,18 @@ def not_met(results):
     return [name for name, _, _, is_met, _ in goals.judged(goals.Results(results)) if not is_met]
 
 
+def commands():
+    """Of a suite that ran at night the command says so; of what left no size it stays as the goal has it."""
+    results = goals.Results({"suites": {"sim": {"size": "nightly"}, "redis": {"size": "gate"}, "unit": {}}})
+    cases = (("./dev test gate sim redis", "./dev test nightly sim; ./dev test gate redis"),
+             ("./dev test sim; ./dev soak 60", "./dev test nightly sim; ./dev soak 60"),
+             ("./dev test unit redis", "./dev test unit redis"), ("./dev test gate", "./dev test gate"))
+    return [f"{asked}: {goals.again(results, asked)}" for asked, wanted in cases
+            if goals.again(results, asked) != wanted]
+
+
 def check_goals(tap):
+    tap.rule("a_command_is_of_the_size_that_was_counted", commands())
     tap.rule("what_the_goals_ask_for_meets_them", not_met(good_results()))
     count = len(goals.GOALS)
     tap.rule("what_was_not_measured_is_not_met",
