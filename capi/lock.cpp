@@ -58,6 +58,7 @@ liblock_status liblock_release(liblock_context *context, liblock_lock lock, libl
     status = guarded([&] { return context->rep->release(lock); });
   }
   if (result == nullptr) return status;
+  if (context == nullptr) return guarded_result(result, [&](Outcome &outcome) { return usable(context, outcome); });
   if (status != LIBLOCK_OK) return tell_failure(result, status);
   fill_numbers(result, Status::OK, Grant(), 0);
   return LIBLOCK_OK;

@@ -128,6 +128,7 @@ static void a_wrong_argument_is_named(void **state) {
   NAMES("more than 1,024 keys", liblock_acquire_many(c, &none, 1025, NULL, &lock, &result));
   NAMES("key is empty", liblock_acquire_many(c, &none, 1, NULL, &lock, &result));
   NAMES("lock is NULL", liblock_acquire_global(c, NULL, NULL, &result));
+  NAMES("context is NULL", liblock_release(NULL, 1, &result));
   NAMES("context is NULL", liblock_extend(NULL, 1, 1000, LIBLOCK_EXTEND_SET, &result));
   NAMES("longer than 4,096", liblock_update(c, 1, large, 4097, &result));
   NAMES("value is NULL", liblock_update(c, 1, NULL, 1, &result));
