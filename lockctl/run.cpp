@@ -4,7 +4,8 @@
 //
 // The command must not outlive the lock. A lease that is not renewed comes to its end in plain sight, so the command is
 // ended before: SIGTERM a little earlier (the grace time, a quarter of the lease at most), SIGKILL at the end. A lock
-// that was taken away is gone at once: SIGTERM then, SIGKILL after the grace time.
+// that was taken away is gone at once: SIGTERM then, SIGKILL after the grace time. Where a lease is found to have ended
+// by time (it was very short, or lockctl was stopped), its end is over: SIGKILL at once.
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -224,7 +225,9 @@ class Run {
   int64_t next_look_ms() const {
     if (is_ending()) return std::clamp<int64_t>(kill_at_ms_ - now_ms(), 0, kLookMs);
     // A lease of some seconds is looked at a few times while it runs; one that is about to end, all the time.
-    return std::max<int64_t>(kLookMs, (remaining_ms_ - stop_before_ms()) / kQuarter);
+    // Never later than the command is to be told: a lease can be shorter than the time between two looks.
+    const int64_t rest_ms = remaining_ms_ - stop_before_ms();
+    return std::max({int64_t{1}, std::min(kLookMs, rest_ms), rest_ms / kQuarter});
   }
 
   void wait_for_news(int64_t ms) const {
@@ -269,11 +272,19 @@ class Run {
     if (is_ending() || is_over()) return;
     int64_t remaining_ms = 0;
     if (liblock_remaining_ms(context_.get(), lock_, &remaining_ms) != LIBLOCK_OK) {
-      return end_by("was lost", options_.grace_ms);
+      return was_taken_away() ? end_by("was lost", options_.grace_ms) : end_by(why_not_renewed(), 0);
     }
     if (remaining_ms > remaining_ms_) lease_ms_ = remaining_ms;  // renewed
     remaining_ms_ = remaining_ms;
     if (remaining_ms <= stop_before_ms()) end_by(why_not_renewed(), remaining_ms);
+  }
+
+  // Before its end. The library alone knows whether it was renewed since the last look: its count tells, as the lock is
+  // the only one here. A loss that is not counted yet is taken for an end by time, which is never too lenient.
+  bool was_taken_away() const {
+    liblock_stats stats;
+    liblock_stats_init(&stats, sizeof stats);
+    return liblock_stats_get(context_.get(), &stats) == LIBLOCK_OK && stats.taken_away > 0;
   }
 
   // As was wished for, or since the server does not answer.
@@ -292,7 +303,7 @@ class Run {
       tell("lost", trouble.empty() ? std::move(record) : std::move(record.set("message", trouble)));
     } else {
       say(printable(options_.key) + ": the lock " + why + (trouble.empty() ? "" : ": " + printable(trouble)) +
-          "; the command is ended (SIGTERM, SIGKILL in " + for_people(in_ms) + ")");
+          "; the command is ended (" + (in_ms > 0 ? "SIGTERM, SIGKILL in " + for_people(in_ms) : "SIGKILL") + ")");
     }
     if (in_ms <= 0)
       return child_.signal_all(SIGKILL);  // which ends also what is stopped, without waking it up

@@ -198,6 +198,32 @@ def without_renewal_the_command_ends_before_its_lease():
 
 
 @test
+def a_lease_that_ended_by_time_leaves_the_command_no_grace():
+    for words, wish in ((["--max-hold", "50ms"], "--max-hold"), (["--ttl", "50ms", "--no-renew"], "--no-renew")):
+        for _ in range(4):
+            with Server() as server, Folder() as folder:
+                began = time.monotonic()
+                done = lockctl("run", "--grace", "30s", *words, "k", *shell(STUBBORN, folder), url=server.url, code=79)
+                assert time.monotonic() - began < 20, done
+                same(f"ends and is not renewed ({wish}); the command is ended" in done.err, True)
+
+
+@test
+def who_was_stopped_for_longer_than_the_lease_kills_the_command_at_once():
+    with Server() as server, Folder() as folder, \
+            Running("run", "--ttl", "1s", "--grace", "30s", "k", *shell(STUBBORN, folder), url=server.url) as running:
+        pid = folder.number("pid")
+        running.signal(signal.SIGSTOP)
+        assert eventually(lambda: not is_held(server, "k"), 20)
+        began = time.monotonic()
+        running.signal(signal.SIGCONT)
+        done = running.done()
+        assert time.monotonic() - began < 20, done
+        same((done.code, is_alive(pid)), (79, False))
+        same("k: the lock ends and is not renewed; the command is ended (SIGKILL)" in done.err, True)
+
+
+@test
 def a_server_that_is_killed_ends_the_command_within_the_lease_also_a_stubborn_one():
     ttl = 2.0 * SLOW
     for script in (STUBBORN, STUBBORN.replace("trap '' TERM", "trap 'exit 0' TERM")):
