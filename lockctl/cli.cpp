@@ -64,13 +64,14 @@ void add_key(CLI::App &app, std::string &key, const std::string &help) {
   app.add_option("KEY", key, help)->required()->type_name("")->check(is_key);
 }
 
-// A variable that a script forgot to set must not widen what is cleared.
+// A variable that a script forgot to set must not widen what is cleared, nor name another server.
 std::string is_something(const std::string &text) { return text.empty() ? "it is empty" : ""; }
 
 void add_settings(CLI::App &app, Settings &settings) {
   app.add_option("-u,--url", settings.url,
                  "redis://, rediss://, unix:// or quorum:URL,URL,…; else LIBLOCK_URL")
-      ->type_name("URL");
+      ->type_name("URL")
+      ->check([](const std::string &text) -> std::string { return text.empty() ? "the url is empty" : ""; });
   app.add_option("--user", settings.user, "user name, instead of one in the url")->type_name("NAME");
   app.add_option("--password-file", settings.password_file,
                  "file with the password in its first line; else LIBLOCK_PASSWORD")
@@ -127,7 +128,7 @@ void add_looks(CLI::App &root, Arguments &arguments) {
   add_key(*root.add_subcommand("queue", "who waits for KEY, in the order of service"), arguments.key.key,
           "the key");
   CLI::App &watch = *root.add_subcommand("watch", "tell how KEY, or all keys, change hands");
-  watch.add_option("KEY", arguments.watch.key, "one key; default all")->type_name("");
+  watch.add_option("KEY", arguments.watch.key, "one key; default all")->type_name("")->check(is_key);
   duration(watch, "--interval", arguments.watch.interval_ms, "between two looks at all keys; default 1s")
       ->check(is_10_ms("--interval"));
   duration(watch, "--for", arguments.watch.for_ms, "how long; default until interrupted", true);
@@ -296,6 +297,15 @@ std::string why_not_expected(const CLI::App &app, const Arguments &arguments,
   return "no option or argument " + all + " is known here; see lockctl " + command_in(app) + "--help";
 }
 
+// The parser would take the word behind "--url=" for its value: a script's empty variable would swallow an option.
+void give_empty_values(std::vector<std::string> &words) {
+  for (size_t n = 0; n < words.size() && words[n] != "--"; n++) {
+    if (!words[n].starts_with("--") || words[n].find('=') + 1 != words[n].size()) continue;
+    words[n].pop_back();
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(++n), "");
+  }
+}
+
 std::string no_such(const std::string &word) { return "no command or option '" + word + "'"; }
 
 }  // namespace
@@ -311,6 +321,7 @@ std::vector<CommandSpec> describe() {
 
 void parse(int argc, char **argv, Arguments &arguments) {
   std::vector<std::string> words(argv + 1, argv + argc);
+  give_empty_values(words);
   const bool is_asked_for = !words.empty() && words.front() == "help";  // as elsewhere: help COMMAND
   if (is_asked_for) {
     words.erase(words.begin());

@@ -114,6 +114,19 @@ def no_server_is_guessed():
 
 
 @test
+def an_empty_value_is_none_that_was_left_out():
+    nowhere = "redis://127.0.0.1:1"
+    for words in (["--url", "", "ls"], ["--url=", "ls"], ["ls", "-u", ""]):
+        err = lockctl(*words, url=nowhere, code=64).err
+        same(err, "lockctl: --url: the url is empty; see lockctl --help\n")
+    err = lockctl("clear", "--owner=", "--yes", url=nowhere, code=64).err
+    same("--owner: it is empty" in err, True)
+    # Of watch it would be all keys.
+    for command in (["info"], ["queue"], ["watch", "--for", "1ms"]):
+        same("KEY: it is empty" in lockctl(*command, "", url=nowhere, code=64).err, True)
+
+
+@test
 def options_of_every_command_may_stand_before_it_and_behind_it():
     with Server() as server, held(server.url, "ls"):
         for words in (["--url", server.url, "info", "ls"], ["info", "ls", "--url", server.url],
