@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cstring>
 #include <iterator>
 
@@ -16,6 +17,7 @@ namespace lockctl {
 namespace {
 
 constexpr std::array<const char *, 4> kOrders = {"fifo", "lifo", "priority", "any"};  // by LIBLOCK_ORDER_…
+constexpr int32_t kNodesMax = 15;  // of a quorum
 constexpr std::array<const char *, 3> kColours = {"auto", "always", "never"};         // by WhenColour
 
 // An option that takes a duration; forever, where it may be, stands for -1.
@@ -39,6 +41,20 @@ CLI::Option *choice(CLI::App &app, const std::string &name, const std::array<con
     set(static_cast<int>(found - words.begin()));
   };
   return app.add_option_function<std::string>(name, read, help)->type_name(all);
+}
+
+// One that takes a whole number from least to most.
+template <typename Number>
+CLI::Option *number(CLI::App &app, const std::string &name, Number &into, Number least, Number most,
+                    const std::string &help) {
+  const auto read = [=, &into](const std::string &text) {
+    const char *const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, into);
+    if (error == std::errc() && rest == end && into >= least && into <= most) return;
+    throw Failure(kUsage, name + ": '" + printable(text) + "' is no whole number from " + std::to_string(least) +
+                              " to " + std::to_string(most));
+  };
+  return app.add_option_function<std::string>(name, read, help)->type_name("NUMBER");
 }
 
 // What is wrong with a key or a timeout, nothing = "". The library would say the same of names that nobody typed.
@@ -101,11 +117,9 @@ void add_run(CLI::App &root, RunOptions &run) {
   app.add_flag_callback(
          "-n,--no-wait", [&run] { run.wait_ms = 0; }, "try once, as --wait 0")
       ->excludes(wait);
-  auto *order = choice(
+  choice(
       app, "--order", kOrders, [&run](int n) { run.order = n; }, "place in the queue; default fifo");
-  app.add_option("--priority", run.priority, "with --order priority: higher goes first")
-      ->type_name("NUMBER")
-      ->needs(order);
+  number(app, "--priority", run.priority, -1000000, 1000000, "with --order priority: higher goes first");
   duration(app, "--grace", run.grace_ms, "between SIGTERM and SIGKILL when the lock is lost; default 5s");
   duration(app, "--max-hold", run.max_hold_ms, "stop renewing after that: the command ends by then");
   app.add_flag("--no-renew", run.no_renew, "do not renew: the command ends with the first lease");
@@ -135,9 +149,8 @@ void add_looks(CLI::App &root, Arguments &arguments) {
   CLI::App &top = *root.add_subcommand("top", "a live screen of holders, queues, rates and waits");
   duration(top, "--interval", arguments.top.interval_ms, "between two looks; default 1s")
       ->check(is_10_ms("--interval"));
-  top.add_option("--rounds", arguments.top.rounds, "how many looks; default until q is pressed")
-      ->type_name("NUMBER")
-      ->check(CLI::Range(1, 1000000000));
+  number(top, "--rounds", arguments.top.rounds, int64_t{1}, int64_t{1000000000},
+         "how many looks; default until q is pressed");
 }
 
 void add_administration(CLI::App &root, Arguments &arguments) {
@@ -168,8 +181,8 @@ void add_quorum(CLI::App &root, Arguments &arguments) {
   CLI::App &init = *quorum.add_subcommand("init", "make a quorum of the servers of the url, once");
   duration(init, "--max-ttl", arguments.settings.max_ttl_ms,
            "longest lease, and silence after restarts; default 60s");
-  init.add_option("--votes", arguments.settings.votes, "nodes that must grant; default a majority")
-      ->type_name("NUMBER");
+  number(init, "--votes", arguments.settings.votes, LIBLOCK_VOTES_ALL, kNodesMax,
+         "nodes that must grant; default a majority, -1 all");
   init.add_flag("--force", arguments.quorum.force,
                 "also servers that were part of a quorum; nobody may hold a lock");
   init.add_flag("-y,--yes", arguments.quorum.yes, "with --force: do not ask");
@@ -184,19 +197,15 @@ void add_quorum(CLI::App &root, Arguments &arguments) {
       ->type_name("URL")
       ->expected(1)
       ->take_all();
-  set.add_option("--votes", arguments.settings.votes, "of the new nodes; default a majority")
-      ->type_name("NUMBER");
+  number(set, "--votes", arguments.settings.votes, LIBLOCK_VOTES_ALL, kNodesMax,
+         "of the new nodes; default a majority, -1 all");
 }
 
 void add_others(CLI::App &root, Arguments &arguments) {
   CLI::App &ping = *root.add_subcommand("ping", "is the server there, and how far away");
-  ping.add_option("--count", arguments.ping.count, "how often; default 1")
-      ->type_name("NUMBER")
-      ->check(CLI::Range(1, 1000000));
+  number(ping, "--count", arguments.ping.count, int64_t{1}, int64_t{1000000}, "how often; default 1");
   CLI::App &bench = *root.add_subcommand("bench", "measure what locks cost at this url, on keys of its own");
-  bench.add_option("--threads", arguments.bench.threads, "that lock at once; default 4")
-      ->type_name("NUMBER")
-      ->check(CLI::Range(1, 256));
+  number(bench, "--threads", arguments.bench.threads, int64_t{1}, int64_t{256}, "that lock at once; default 4");
   duration(bench, "--for", arguments.bench.duration_ms, "how long each part takes; default 2s")
       ->check(is_10_ms("--for"));
   CLI::App &completion = *root.add_subcommand("completion", "print completions for bash, zsh or fish");
@@ -361,6 +370,9 @@ void parse(int argc, char **argv, Arguments &arguments) {
   if (arguments.command == "run" && arguments.run.command.empty()) {
     throw Failure(kUsage, "run has no command; say: lockctl run KEY -- COMMAND ARGUMENT…");
   }
+  const bool has_priority = app.get_subcommand("run")->count("--priority") > 0;
+  if (has_priority && arguments.run.order != LIBLOCK_ORDER_PRIORITY)
+    throw Failure(kUsage, "--priority counts with --order priority alone; see lockctl run --help");
 }
 
 }  // namespace lockctl

@@ -34,7 +34,6 @@ constexpr std::array kWords = {
     Word{"ttl_ms", "--ttl (ttl_ms)"},
     Word{"wait_ms", "--wait"},
     Word{"value_size is", "the size of --value is"},
-    Word{"priority is", "--priority is"},
     Word{"votes is", "--votes is"},
     // Constants, which nobody can type.
     Word{"), LIBLOCK_TTL_AUTO or LIBLOCK_TTL_NONE", ")"},

@@ -159,6 +159,15 @@ def init_makes_a_quorum_once_and_again_only_by_force_and_a_yes():
 
 
 @test
+def votes_of_minus_one_are_those_of_all_nodes():
+    with quorum() as servers:
+        shown = lockctl("quorum", "init", "--max-ttl", MAX_TTL, "--votes", "-1", "--json", url=servers.url).json
+        same(shown["votes"], 3)
+    for command in ("init", "set-nodes"):
+        same("-1 all" in lockctl("quorum", command, "--help").out, True)
+
+
+@test
 def everything_that_looks_and_takes_away_works_over_a_quorum():
     with founded() as servers, held(servers.url, "k", "--value", "why") as holder, waiting(servers.url, "k") as waiter:
         shown = lockctl("info", "--json", "k", url=servers.url).json

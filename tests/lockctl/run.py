@@ -55,7 +55,7 @@ def what_is_wrong_in_a_request_is_64_and_the_value_is_named():
         for words, cause in ((["--ttl", "5ms", "k"], "--ttl (ttl_ms) is 5; use 20 to "), ([""], "KEY: it is empty"),
                              (["k" * 513], "KEY: it has 513 bytes"), (["--max-hold", "5ms", "k"], "--max-hold "),
                              (["--value", "v" * 4097, "k"], "the size of --value is 4097; use 0 to 4096"),
-                             (["--order", "priority", "--priority", "2000000", "k"], "--priority is 2000000; use ")):
+                             (["--order", "priority", "--priority", "2000000", "k"], "--priority: '2000000' is no ")):
             done = lockctl("run", *words, "--", "true", url=server.url, code=64)
             same((cause in done.err, "LIBLOCK_" in done.err), (True, False))
         same(server.locks(), [])

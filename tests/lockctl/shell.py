@@ -73,6 +73,17 @@ def a_timeout_that_is_out_of_range_is_named_as_it_was_given():
 
 
 @test
+def a_number_that_is_out_of_range_or_none_is_named_with_its_range():
+    for words, least, most in ((["run", "k", "--order", "priority", "--priority"], -1000000, 1000000),
+                               (["ping", "--count"], 1, 1000000), (["bench", "--threads"], 1, 256),
+                               (["top", "--rounds"], 1, 1000000000), (["quorum", "init", "--votes"], -1, 15),
+                               (["quorum", "set-nodes", "redis://a", "--votes"], -1, 15)):
+        for text in ("abc", "99999999999", "5x", "", str(least - 1), str(most + 1)):
+            err = lockctl(*words, text, url="redis://127.0.0.1:1", code=64).err
+            same(err, f"lockctl: {words[-1]}: '{text}' is no whole number from {least} to {most}\n")
+
+
+@test
 def output_that_cannot_be_written_is_no_answer():
     with Server() as server:
         for words in (["ls", "--count"], ["dead"], ["ping"], ["bench", "--json", "--for", "10ms"]):
@@ -105,6 +116,9 @@ def options_that_would_mean_nothing_together_are_refused():
                   ["run", "--priority", "5", "k", "--", "true"], ["dead", "--older-than", "1s"],
                   ["top", "--rounds", "0"]):
         lockctl(*words, url="redis://127.0.0.1:1", code=64)
+    for order in ([], ["--order", "fifo"], ["--order", "lifo"], ["--order", "any"]):
+        err = lockctl("run", *order, "--priority", "3", "k", "--", "true", url="redis://127.0.0.1:1", code=64).err
+        same("with --order priority alone" in err, True)
 
 
 @test
