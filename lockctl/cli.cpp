@@ -17,7 +17,10 @@ namespace lockctl {
 namespace {
 
 constexpr std::array<const char *, 4> kOrders = {"fifo", "lifo", "priority", "any"};  // by LIBLOCK_ORDER_…
-constexpr int32_t kNodesMax = 15;  // of a quorum
+constexpr int32_t kNodesMax = 15;       // of a quorum
+constexpr int64_t kLeaseLeastMs = 20;   // of servers
+constexpr int64_t kPauseLeastMs = 10;   // between looks that list all keys: they must not be all that the server does
+constexpr int64_t kPartLeastMs = 10;    // of what is measured there must be something
 constexpr std::array<const char *, 3> kColours = {"auto", "always", "never"};         // by WhenColour
 
 // An option that takes a duration; forever, where it may be, stands for -1.
@@ -68,11 +71,10 @@ std::string is_timeout(const std::string &text) {
   return ms >= 1 && ms <= 600000 ? "" : "'" + text + "' is out of range; give 1ms to 10m";
 }
 
-// For pauses between looks, each of which lists all keys: without one they would be all that the server does. And for
-// what is measured, of which there must be something.
-auto is_10_ms(const std::string &option) {
-  return [option](const std::string &text) -> std::string {
-    return parse_duration_ms(option, text) >= 10 ? "" : "'" + text + "' is out of range; give 10ms or more";
+auto is_at_least(int64_t ms, const std::string &option) {
+  return [ms, option](const std::string &text) -> std::string {
+    if (parse_duration_ms(option, text) >= ms) return "";
+    return "'" + text + "' is out of range; give " + std::to_string(ms) + "ms or more";
   };
 }
 
@@ -121,7 +123,8 @@ void add_run(CLI::App &root, RunOptions &run) {
       app, "--order", kOrders, [&run](int n) { run.order = n; }, "place in the queue; default fifo");
   number(app, "--priority", run.priority, -1000000, 1000000, "with --order priority: higher goes first");
   duration(app, "--grace", run.grace_ms, "between SIGTERM and SIGKILL when the lock is lost; default 5s");
-  duration(app, "--max-hold", run.max_hold_ms, "stop renewing after that: the command ends by then");
+  duration(app, "--max-hold", run.max_hold_ms, "stop renewing after that: the command ends by then")
+      ->check(is_at_least(kLeaseLeastMs, "--max-hold"));
   app.add_flag("--no-renew", run.no_renew, "do not renew: the command ends with the first lease");
   app.add_flag("--descendants", run.descendants,
                "hold until also what the command left in the background has ended");
@@ -144,11 +147,11 @@ void add_looks(CLI::App &root, Arguments &arguments) {
   CLI::App &watch = *root.add_subcommand("watch", "tell how KEY, or all keys, change hands");
   watch.add_option("KEY", arguments.watch.key, "one key; default all")->type_name("")->check(is_key);
   duration(watch, "--interval", arguments.watch.interval_ms, "between two looks at all keys; default 1s")
-      ->check(is_10_ms("--interval"));
+      ->check(is_at_least(kPauseLeastMs, "--interval"));
   duration(watch, "--for", arguments.watch.for_ms, "how long; default until interrupted", true);
   CLI::App &top = *root.add_subcommand("top", "a live screen of holders, queues, rates and waits");
   duration(top, "--interval", arguments.top.interval_ms, "between two looks; default 1s")
-      ->check(is_10_ms("--interval"));
+      ->check(is_at_least(kPauseLeastMs, "--interval"));
   number(top, "--rounds", arguments.top.rounds, int64_t{1}, int64_t{1000000000},
          "how many looks; default until q is pressed");
 }
@@ -207,7 +210,7 @@ void add_others(CLI::App &root, Arguments &arguments) {
   CLI::App &bench = *root.add_subcommand("bench", "measure what locks cost at this url, on keys of its own");
   number(bench, "--threads", arguments.bench.threads, int64_t{1}, int64_t{256}, "that lock at once; default 4");
   duration(bench, "--for", arguments.bench.duration_ms, "how long each part takes; default 2s")
-      ->check(is_10_ms("--for"));
+      ->check(is_at_least(kPartLeastMs, "--for"));
   CLI::App &completion = *root.add_subcommand("completion", "print completions for bash, zsh or fish");
   completion.add_option("SHELL", arguments.completion.shell, "bash, zsh or fish")
       ->required()

@@ -53,7 +53,8 @@ def a_wrong_password_is_77_and_a_key_that_is_no_lock_78():
 def what_is_wrong_in_a_request_is_64_and_the_value_is_named():
     with Server() as server:
         for words, cause in ((["--ttl", "5ms", "k"], "--ttl (ttl_ms) is 5; use 20 to "), ([""], "KEY: it is empty"),
-                             (["k" * 513], "KEY: it has 513 bytes"), (["--max-hold", "5ms", "k"], "--max-hold "),
+                             (["k" * 513], "KEY: it has 513 bytes"),
+                             (["--max-hold", "5ms", "k"], "--max-hold: '5ms' is out of range"),
                              (["--value", "v" * 4097, "k"], "the size of --value is 4097; use 0 to 4096"),
                              (["--order", "priority", "--priority", "2000000", "k"], "--priority: '2000000' is no ")):
             done = lockctl("run", *words, "--", "true", url=server.url, code=64)

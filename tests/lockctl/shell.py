@@ -93,10 +93,13 @@ def output_that_cannot_be_written_is_no_answer():
 
 
 @test
-def looks_without_a_pause_between_them_are_refused():
+def a_time_that_is_too_short_is_refused_with_the_shortest():
     for words in (["top"], ["watch"]):
         err = lockctl(*words, "--interval", "0", url="redis://127.0.0.1:1", code=64).err
         same(err, "lockctl: --interval: '0' is out of range; give 10ms or more; see lockctl --help\n")
+    for time in ("0", "5ms", "19ms"):
+        err = lockctl("run", "--max-hold", time, "k", "--", "true", url="redis://127.0.0.1:1", code=64).err
+        same(f"--max-hold: '{time}' is out of range; give 20ms or more" in err, True)
     err = lockctl("bench", "--for", "0", url="local:", code=64).err
     same(err, "lockctl: --for: '0' is out of range; give 10ms or more; see lockctl --help\n")
 
