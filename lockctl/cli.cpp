@@ -289,6 +289,12 @@ std::string command_in(const CLI::App &app) {
   return command;
 }
 
+// Whose help has the option or argument that an error begins with: of every command, or of the one that was named.
+std::string where_it_is_told(const CLI::App &app, const std::string &error) {
+  const std::string name = error.substr(0, error.find_first_of(": "));
+  return app.get_option_no_throw(name) != nullptr ? "" : command_in(app);
+}
+
 // What stands where nothing is expected. Behind the key of run that is its command, as a rule, whose "--" was
 // forgotten; what in it looks like an option of run was taken for one: the command is shown whole only where it is.
 std::string why_not_expected(const CLI::App &app, const Arguments &arguments,
@@ -366,7 +372,7 @@ void parse(int argc, char **argv, Arguments &arguments) {
   } catch (const CLI::ExtrasError &) {
     throw Failure(kUsage, printable(why_not_expected(app, arguments, words)));
   } catch (const CLI::ParseError &error) {
-    throw Failure(kUsage, printable(error.what()) + "; see lockctl --help");
+    throw Failure(kUsage, printable(error.what()) + "; see lockctl " + where_it_is_told(app, error.what()) + "--help");
   }
   arguments.command = command_in(app);
   if (!arguments.command.empty()) arguments.command.pop_back();

@@ -96,12 +96,12 @@ def output_that_cannot_be_written_is_no_answer():
 def a_time_that_is_too_short_is_refused_with_the_shortest():
     for words in (["top"], ["watch"]):
         err = lockctl(*words, "--interval", "0", url="redis://127.0.0.1:1", code=64).err
-        same(err, "lockctl: --interval: '0' is out of range; give 10ms or more; see lockctl --help\n")
+        same(err, f"lockctl: --interval: '0' is out of range; give 10ms or more; see lockctl {words[0]} --help\n")
     for time in ("0", "5ms", "19ms"):
         err = lockctl("run", "--max-hold", time, "k", "--", "true", url="redis://127.0.0.1:1", code=64).err
         same(f"--max-hold: '{time}' is out of range; give 20ms or more" in err, True)
     err = lockctl("bench", "--for", "0", url="local:", code=64).err
-    same(err, "lockctl: --for: '0' is out of range; give 10ms or more; see lockctl --help\n")
+    same(err, "lockctl: --for: '0' is out of range; give 10ms or more; see lockctl bench --help\n")
 
 
 @test
@@ -111,6 +111,18 @@ def what_is_missing_points_to_the_help_of_its_command():
         err = lockctl(*words, url="redis://127.0.0.1:1", code=64).err
         command = " ".join(word for word in words if word not in ("--", "true"))
         same(err, f"lockctl: {missing} is required; see lockctl {command} --help\n")
+
+
+@test
+def what_is_wrong_with_an_option_points_to_the_help_that_lists_it():
+    for words, command in ((["run", "--wait", "1s", "--no-wait", "k", "--", "true"], "run "),
+                           (["run", "--ttl-ms", "5", "k", "--", "true"], "run "), (["run", "k", "--ttl"], "run "),
+                           (["info", ""], "info "), (["ls", "--locks", "--queues"], "ls "),
+                           (["dead", "--older-than", "1s"], "dead "), (["completion", "tcsh"], "completion "),
+                           (["quorum", "init", "--max-ttl"], "quorum init "), (["ls", "--timeout", "0"], ""),
+                           (["run", "k", "--color"], "")):
+        err = lockctl(*words, url="redis://127.0.0.1:1", code=64).err
+        same(err.endswith(f"; see lockctl {command}--help\n"), True)
 
 
 @test
