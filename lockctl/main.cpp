@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // lockctl, the operator's tool: reads the command line, finds the credentials, performs the command, and turns whatever
 // failed into one line and an exit code. No thread exists before a command opens a context.
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <clocale>
@@ -44,12 +45,32 @@ constexpr std::array kCommands = {
     Command{"completion", completion, false},             // for the shell
 };
 
+// Whoever gave them would take a connection without TLS for a safe one.
+void refuse_unused_tls(const Arguments &arguments) {
+  const Settings &settings = arguments.settings;
+  const char *const of_tls = !settings.ca_file.empty()            ? "--ca-file"
+                             : !settings.certificate_file.empty() ? "--cert-file"
+                             : !settings.key_file.empty()         ? "--key-file"
+                             : settings.insecure                  ? "--insecure"
+                                                                  : nullptr;
+  if (of_tls == nullptr) return;
+  const auto asks_for_it = [](const std::string &url) { return url.find("rediss://") != std::string::npos; };
+  const auto &nodes = arguments.quorum.nodes, &observers = arguments.quorum.observers;
+  if (asks_for_it(settings.url) || std::any_of(nodes.begin(), nodes.end(), asks_for_it) ||
+      std::any_of(observers.begin(), observers.end(), asks_for_it))
+    return;
+  throw Failure(kUsage, of_tls + std::string(" is of TLS, which the url does not ask for; say rediss://HOST"));
+}
+
 int perform(Arguments &arguments) {
   if (arguments.command.empty()) return kDone;
   decide_colours(arguments.settings.colour);
   for (const Command &command : kCommands) {
     if (command.name != arguments.command) continue;
-    if (command.needs_server) find_credentials(arguments.settings);
+    if (command.needs_server) {
+      find_credentials(arguments.settings);
+      refuse_unused_tls(arguments);
+    }
     return command.perform(arguments);
   }
   throw Failure(kInternal, "no command '" + arguments.command + "'; please report this");

@@ -137,6 +137,18 @@ def options_that_would_mean_nothing_together_are_refused():
 
 
 @test
+def options_of_tls_are_refused_where_no_url_asks_for_it():
+    nowhere = "127.0.0.1:1"
+    for option in (["--ca-file", "/etc/passwd"], ["--cert-file", "a"], ["--key-file", "a"], ["--insecure"]):
+        for url in (f"redis://{nowhere}", "unix:///nowhere", f"quorum:redis://{nowhere},redis://127.0.0.1:2", "local:"):
+            err = lockctl(*option, "bench", url=url, code=64).err
+            same(err, f"lockctl: {option[0]} is of TLS, which the url does not ask for; say rediss://HOST\n")
+    for words, url in ((["ls"], f"rediss://{nowhere}"), (["ls"], f"quorum:redis://{nowhere},rediss://127.0.0.1:2"),
+                       (["quorum", "set-nodes", f"rediss://{nowhere}"], f"quorum:redis://{nowhere}")):
+        same("is of TLS" in lockctl("--insecure", *words, url=url, code=None).err, False)
+
+
+@test
 def no_server_is_guessed():
     same("LIBLOCK_URL" in lockctl("ls", code=64).err, True)
     lockctl("ls", url="redis:/nonsense", code=78)
