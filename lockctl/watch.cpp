@@ -109,8 +109,10 @@ class Watch {
       std::puts(to_json(record).c_str());
     } else {
       const Colour colour = state == nullptr ? Colour::red : state->is_held ? Colour::yellow : Colour::green;
-      std::printf("%s %s %s  %s\n", time_of_day(at_us).c_str(), coloured(colour, event).c_str(),
-                  printable(key).c_str(), text.c_str());
+      std::string line = time_of_day(at_us) + " " + coloured(colour, event);
+      if (!key.empty()) line += " " + printable(key);
+      if (!text.empty()) line += "  " + text;
+      std::puts(line.c_str());
     }
     std::fflush(stdout);
   }

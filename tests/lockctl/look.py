@@ -166,6 +166,17 @@ def watch_tells_of_each_change_of_one_key_and_ends_in_time():
 
 
 @test
+def a_line_of_watch_ends_with_its_last_word():
+    with Server() as server, Running("watch", "k", url=server.url) as watch:
+        same(watch.line().endswith(" free k\n"), True)
+        with held(server.url, "k"):
+            line = watch.line()
+            same((" held k  by " in line, line.rstrip() + "\n"), (True, line))
+            server.kill()
+            same(" unreachable  redis://" in watch.line(), True)
+
+
+@test
 def watch_tells_of_all_keys():
     with Server() as server, held(server.url, "a"), \
             Running("watch", "--json", "--interval", "20ms", url=server.url) as watch:
