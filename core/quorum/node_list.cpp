@@ -20,7 +20,7 @@ bool is_blank(char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f
 
 // Why these bytes are no url of a server, before it is taken apart; nullptr: nothing is wrong so far.
 const char *problem_of(Bytes url) {
-  if (url.empty()) return "is empty";
+  if (url.empty()) return "is empty; use \"redis://host:port/db\", \"rediss://…\" or \"unix:///path\"";
   if (std::any_of(url.begin(), url.end(), is_blank))
     return "has a space or a control character; write it as %20 and the like, and none around the ','";
   if (url.find(',') != Bytes::npos)

@@ -18,7 +18,7 @@ static void assert_opens_as(liblock_status expected, const char *url, const char
 
 static void a_quorum_that_is_written_wrongly_is_refused_with_the_servers_number(void **state) {
   (void)state;
-  assert_opens_as(LIBLOCK_INVALID_ARGUMENT, "quorum:", "server 1 is empty");
+  assert_opens_as(LIBLOCK_INVALID_ARGUMENT, "quorum:", "server 1 is empty; use \"redis://host:port/db\"");
   assert_opens_as(LIBLOCK_INVALID_ARGUMENT, "quorum:redis://a,redis://u:secret@b c", "server 2 has a space");
   assert_opens_as(LIBLOCK_INVALID_ARGUMENT, "quorum:redis://a,redis://u:secret@b:0", "server 2: ");
   assert_opens_as(LIBLOCK_INVALID_ARGUMENT, "quorum:redis://a,secret",

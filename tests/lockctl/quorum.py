@@ -33,6 +33,13 @@ def one_server_is_no_quorum():
 
 
 @test
+def a_server_that_is_missing_in_the_url_is_told_with_the_form_of_one():
+    for url, place in (("quorum:", 1), ("quorum:redis://a,", 2)):
+        err = lockctl("ls", url=url, code=64).err
+        same(f"server {place} is empty; use \"redis://host:port/db\"" in err, True)
+
+
+@test
 def servers_that_nobody_has_made_a_quorum_grant_nothing_and_status_says_why():
     with quorum() as servers:
         shown = lockctl("quorum", "status", "--json", url=servers.url, code=69).json
