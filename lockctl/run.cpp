@@ -176,6 +176,8 @@ class Run {
   // The end of an asynchronous call has a text for each status; a call that waits says which server, and what it said.
   std::string cause_of(const liblock_completion &end) const {
     const ExitCode code = exit_code_of(end.status);
+    // That text cannot say for how long; what the opening told does, and holds still where nothing was waited for.
+    if (end.status == LIBLOCK_QUARANTINED && options_.wait_ms == 0 && !notice_.empty()) return notice_;
     if (code == kUnavailable || code == kRefused) {
       liblock_result result = LIBLOCK_RESULT_INIT;
       const liblock_status now = liblock_ping(context_.get(), &result);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The table of words, and their exchange. A word is exchanged only where it stands alone: ttl_ms is not within
 // max_ttl_ms. Beside an option's name that of the library is kept where it tells the unit of the numbers behind it.
+// Times become those that lockctl tells elsewhere.
 #include "wording.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+
+#include "text.hpp"
 
 namespace lockctl {
 namespace {
@@ -54,6 +57,14 @@ bool stands_alone(std::string_view text, size_t at, size_t size) {
 std::string reworded(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
+    constexpr std::string_view kUnit = " ms";
+    const size_t digits = std::min(text.find_first_not_of("0123456789", at), text.size()) - at;
+    const bool is_time = digits > 0 && digits <= 15 && text.substr(at + digits).starts_with(kUnit);
+    if (is_time && stands_alone(text, at, digits + kUnit.size())) {
+      out += for_people(std::stoll(std::string(text.substr(at, digits))));
+      at += digits + kUnit.size();
+      continue;
+    }
     const auto word = std::find_if(kWords.begin(), kWords.end(), [&](const Word &one) {
       return text.substr(at).starts_with(one.of_library) && stands_alone(text, at, one.of_library.size());
     });

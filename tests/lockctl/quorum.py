@@ -3,6 +3,7 @@
 """lockctl over a quorum: founded, looked at, changed and locked on by the tool alone. Usage: quorum.py LOCKCTL [PART OF
 A NAME]. TAP."""
 import json
+import re
 import time
 
 from tool import SLOW, Folder, Running, Server, Terminal, eventually, held, is_alive, lockctl, main, same, test, waiting
@@ -62,6 +63,14 @@ def what_the_library_says_to_do_is_said_as_a_command():
         same(("--force marks it anew" in done.err, "FORCE" in done.err), (True, False))
         done = lockctl("run", "--order", "lifo", "k", "--", "true", url=servers.url, code=78)
         same("a quorum knows FIFO" in done.err, True)
+
+
+@test
+def a_time_in_a_message_is_told_as_lockctl_tells_times():
+    with quorum() as servers:
+        for words in (["run", "-n", "k", "--", "true"], ["ls"], ["watch", "--for", "100ms"]):
+            err = lockctl(*PATIENT, *words, url=servers.url, code=None).err
+            same((re.search(r"that ends, in (\d+m\d\d|\d+\.\d)s\.", err) is not None, " ms" in err), (True, False))
 
 
 @test
