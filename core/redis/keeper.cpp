@@ -17,7 +17,6 @@ namespace {
 // 30 s are some 160 calls per second.
 constexpr size_t kBatch = 64;
 constexpr Nanos kCollect = 20 * kMillisecond;
-constexpr Nanos kPauseMost = 1'000 * kMillisecond;
 
 }  // namespace
 
@@ -31,7 +30,7 @@ void Keeper::stop() {
   by_key_.clear();
   leases_.clear();
   due_.clear();
-  renewals_nhz_ = 0;
+  pace_.forget_rate();
 }
 
 void Keeper::begin(const LeaseRef &lease, Nanos sent_at) {
@@ -119,21 +118,27 @@ void Keeper::collect(const LeaseRef &lease) {
   due_.add(lease, instance_.clock.now());
   const Nanos now = instance_.runtime->now();
   const bool cannot_wait = DueRenewals::urgent_at(*lease) == 0;
-  if (cannot_wait || (due_.size() >= kBatch && now >= next_batch_at_)) return flush();
+  if (cannot_wait || (due_.size() >= kBatch && has_turn(now))) return flush();
   arm_flush(now);
 }
 
-// A batch that is full waits for its turn, unless something in it cannot.
-void Keeper::arm_flush(Nanos now) {
-  Nanos turn = 0;
-  if (due_.size() >= kBatch) {
-    const Nanos left = std::max<Nanos>(0, due_.urgent_at() - instance_.clock.now());
-    turn = std::min(next_batch_at_, now + left);
-  }
-  instance_.runtime->arm(flush_, std::max(now + kCollect, turn));
+// Of a full batch, or of what can wait no longer.
+bool Keeper::has_turn(Nanos now) {
+  return (due_.size() >= kBatch && now >= pace_.next_at()) || due_.urgent_at() <= instance_.clock.now();
 }
 
-// What is due, one batch, the most urgent first; the rest a moment later, unless it is urgent too.
+// A batch that is full waits for its turn, unless something in it cannot; another one for what else falls due.
+void Keeper::arm_flush(Nanos now) {
+  Nanos at = now + kCollect;
+  if (due_.size() >= kBatch) {
+    const Nanos left = std::max<Nanos>(0, due_.urgent_at() - instance_.clock.now());
+    at = std::min(pace_.next_at(), now + left);
+  }
+  instance_.runtime->arm(flush_, at);
+}
+
+// What is due, the most urgent first: as many full batches as have their turn, all that is urgent, or one batch that is
+// not full; the rest a moment later. Armed for one that was not full, the timer may come before that one has its turn.
 void Keeper::flush() {
   instance_.runtime->cancel(flush_);
   if (due_.empty()) return;
@@ -141,23 +146,18 @@ void Keeper::flush() {
     for (const LeaseRef &lease : due_.take_all()) try_again(lease);
     return instance_.link.connect();
   }
-  do {
-    send_batch(due_.take(kBatch, instance_.clock.now()));
-  } while (due_.urgent_at() <= instance_.clock.now());
   const Nanos now = instance_.runtime->now();
-  next_batch_at_ = now + pause_between_batches();
+  for (bool goes = due_.size() < kBatch || has_turn(now); goes; goes = has_turn(now)) {
+    std::vector<LeaseRef> batch = due_.take(kBatch, instance_.clock.now());
+    const size_t size = batch.size();
+    send_batch(std::move(batch));
+    pace_.sent(size, now, due_.size(), due_.urgent_at() - instance_.clock.now());
+  }
   if (!due_.empty()) arm_flush(now);
 }
 
-// A fifth faster than they come, so that none ever waits for long; and not for long where few come.
-Nanos Keeper::pause_between_batches() const {
-  if (renewals_nhz_ <= 0) return 0;
-  const double pause = 0.8 * static_cast<double>(kBatch) / static_cast<double>(renewals_nhz_) * 1e18;
-  return pause < static_cast<double>(kPauseMost) ? static_cast<Nanos>(pause) : kPauseMost;
-}
-
 void Keeper::set_rate(Lease &lease, int64_t renewals_nhz) {
-  renewals_nhz_ += renewals_nhz - lease.renewals_nhz;
+  pace_.add_rate(renewals_nhz - lease.renewals_nhz);
   lease.renewals_nhz = renewals_nhz;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Keeps leases: renews those that want it, many in one script call, sets their ends anew when asked, and finds
-// out when one has ended. Batches leave at an even pace, however many leases were taken at once, so that the
-// server is never held up by a heap of them. A renewal is sent on a live connection only, so that none is carried
-// out after the release of its lock. Loop thread.
+// out when one has ended. Batches leave at an even pace, however many leases were taken at once and however late the
+// loop turns, so that none waits for long and the server is never held up by a heap of them. A renewal is sent on a
+// live connection only, so that none is carried out after the release of its lock. Loop thread.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,7 @@
 #include "remote/ending.hpp"
 #include "remote/holds.hpp"
 #include "remote/lease_index.hpp"
+#include "remote/renewal_pace.hpp"
 
 namespace liblock {
 
@@ -60,6 +61,7 @@ class Keeper final : public LeaseKeeper {
   void arm(Lease &lease);
   void collect(const LeaseRef &lease);
   void flush();
+  bool has_turn(Nanos now);
   void arm_flush(Nanos now);
   void send_batch(std::vector<LeaseRef> leases);
   void give_back(const Lease &lease);
@@ -68,16 +70,13 @@ class Keeper final : public LeaseKeeper {
   void try_again(const LeaseRef &lease);
   void set_renewal(Lease &lease, Nanos from, Nanos ttl);
   void set_rate(Lease &lease, int64_t renewals_nhz);
-  Nanos pause_between_batches() const;
 
   Instance &instance_;
   std::vector<LeaseRef> leases_;  // all that are held
   LeaseIndex by_key_;
   DueRenewals due_;  // for the next batches
   Flush flush_;
-  Nanos next_batch_at_ = 0;  // by the runtime's clock
-  int64_t renewals_nhz_ =
-      0;  // of all leases: whole numbers, so that what is added and taken away leaves nothing
+  RenewalPace pace_;
 };
 
 }  // namespace liblock
