@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Locks that are taken and kept. `acquires`: so many distinct keys, each once, for what an acquire costs the server by
-// itself. `leases`: the same kept alive by renewal for a while in which nothing else happens: the price of holding.
+// itself. `leases`: the same kept alive by renewal for whole periods in which nothing else happens: what holding costs.
 // `found` makes a quorum of fresh servers.
 #include <liblock/liblock.h>
 
+#include "../support/renewals.hpp"
 #include "client.hpp"
 #include "clocks.hpp"
 #include "modes.hpp"
@@ -58,19 +59,20 @@ void run_acquires(const Settings &settings, Figures &figures) {
 
 void run_leases(const Settings &settings, Figures &figures) {
   const size_t count = settings.count("count", 100'000);
-  const int64_t settle_ns = static_cast<int64_t>(settings.number("warm-up-ms", 1000) * 1e6);
-  const int64_t window_ns = static_cast<int64_t>(settings.number("window-ms", 10'000) * 1e6);
+  const size_t periods = settings.count("periods", 1);
   const auto servers = settings.servers();
   Opened opened(settings, nullptr, true);
   opened.acquire.ttl_ms = static_cast<int64_t>(settings.number("ttl-ms", 30'000));
   opened.acquire.renew = 1;
+  const auto period = renewal_period(opened.acquire.ttl_ms);
   settings.must_all_be_read();
   must(liblock_ping(opened, nullptr), "liblock_ping");
-  take_keys(opened, 0, count, 256);
-  sleep_ns(settle_ns);
+  take_evenly(count, period, [&](size_t first, size_t end) { take_keys(opened, first, end - first, 256); });
+  // A first lease is short, and made long behind its grant.
+  while (stats_of(opened).renewals < count) sleep_ns(10'000'000);
   const auto renewals = stats_of(opened).renewals;
   const CpuTimes before = cpu_times(servers);
-  sleep_ns(window_ns);
+  std::this_thread::sleep_for(period * periods);
   const CpuTimes spent = cpu_times(servers) - before;
   const liblock_stats after = stats_of(opened);
   if (after.locks_held != count)

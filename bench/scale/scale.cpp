@@ -88,8 +88,8 @@ void Calls::await(uint64_t count) {
   must(failure_.load(), "the end of an asynchronous call");
 }
 
-void acquire_all(liblock_context *context, const std::vector<Key16> &keys,
-                 const liblock_acquire_options &options, std::vector<Calls::Slot> &slots) {
+void acquire_all(liblock_context *context, std::span<const Key16> keys,
+                 const liblock_acquire_options &options, std::span<Calls::Slot> slots) {
   Calls calls;
   for (size_t first = 0; first < slots.size(); first += under_way_max) {
     const size_t end = std::min(slots.size(), first + under_way_max);

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,8 +83,8 @@ class Calls {
 };
 
 // All of them, some thousand under way at a time. acquire_all: each slot another key.
-void acquire_all(liblock_context *context, const std::vector<Key16> &keys,
-                 const liblock_acquire_options &options, std::vector<Calls::Slot> &slots);
+void acquire_all(liblock_context *context, std::span<const Key16> keys,
+                 const liblock_acquire_options &options, std::span<Calls::Slot> slots);
 void release_all(liblock_context *context, std::vector<Calls::Slot> &slots);
 
 }  // namespace liblock_bench
