@@ -14,7 +14,6 @@ namespace liblock::quorum {
 namespace {
 
 constexpr size_t kBatch = 16;  // keys in one round
-constexpr Nanos kCollect = 20 * kMillisecond;
 
 GrantRef shared(Lease &lease) { return std::static_pointer_cast<GrantLease>(lease.self.lock()); }
 
@@ -46,6 +45,7 @@ class Keeper::Round final : public FanOut {
     if (items_.back().keys.empty())  // not begun yet: none of its keys is in a handle
       items_.back().keys = lease->names;
   }
+  bool empty() const { return items_.empty(); }
   void begin() {
     asked_at_ = instance_.clock.now();
     NodeSet nodes = 0;
@@ -274,7 +274,11 @@ std::string record_of(const GrantLease &lease, const std::string &instance) {
   return text_of(record);
 }
 
-Keeper::Keeper(Instance &instance) : instance_(instance), by_key_(instance.random.next()), flush_(*this) {}
+Keeper::Keeper(Instance &instance)
+    : instance_(instance),
+      by_key_(instance.random.next()),
+      due_(kBatch, DueRenewals::Calls::SayAllOfEach),
+      flush_(*this) {}
 
 void Keeper::stop() {
   is_stopped_ = true;
@@ -289,10 +293,10 @@ void Keeper::begin(const GrantRef &lease, Nanos sent_at) {
   if (lease->place != SIZE_MAX) return goes_on(*lease);
   lease->self = lease;
   lease->counts_from = sent_at;
-  if (lease->renews) set_renewal(*lease, sent_at, lease->first_ttl);
   instance_.count(*lease, static_cast<int64_t>(lease->keys.size()));
   leases_.push_back(lease);
   lease->place = leases_.size() - 1;
+  if (lease->renews) set_renewal(*lease, sent_at, lease->first_ttl);
   by_key_.add(*lease);
   arm(*lease);
   instance_.listen();  // somebody may take it away
@@ -312,6 +316,8 @@ void Keeper::let_go(Lease &lease) {
   instance_.count(lease, -lease.keys_counted);
   if (lease.state.load() == Lease::State::Held) lease.state.store(Lease::State::Released);
   instance_.runtime->cancel(lease);
+  due_.leave(lease);
+  due_.set_rate(lease, kNever);
   if (lease.place >= leases_.size() || leases_[lease.place].get() != &lease) return;
   by_key_.remove(lease);
   const GrantRef kept = leases_[lease.place];
@@ -353,40 +359,42 @@ void Keeper::on_timer(Lease &lease, Nanos) {
   if (now >= lease.ends_at.load()) return lose(kept);
   const bool is_due =
       lease.wants_renewal() && now >= lease.renew_at && lease.changes_open == 0 && !lease.is_collected;
-  if (is_due) {
-    lease.is_collected = true;
-    due_.push_back(kept);
-    const bool is_urgent = lease.ttl < 500 * kMillisecond;
-    instance_.runtime->arm(flush_, instance_.runtime->now() + (is_urgent ? 0 : kCollect));
-  }
+  if (is_due) collect(kept);
   arm(lease);
 }
 
-// What is due, in rounds of a few keys each.
+PacedRenewals::Time Keeper::time() const { return {instance_.runtime->now(), instance_.clock.now()}; }
+
+// By the timer only: a round without nodes ends at once, and may end a lease with it.
+void Keeper::collect(const LeaseRef &lease) {
+  due_.add(lease, instance_.clock.now());
+  instance_.runtime->arm(flush_, due_.next_at(time()));
+}
+
+// As many full rounds as have their turn, all that is urgent, or one round that is not full; the rest a moment later.
 void Keeper::flush() {
   instance_.runtime->cancel(flush_);
-  std::vector<GrantRef> due = std::exchange(due_, {});
-  std::shared_ptr<Round> round;
-  size_t keys = 0;
-  for (const GrantRef &lease : due) {
-    lease->is_collected = false;
-    if (lease->state.load() != Lease::State::Held || lease->changes_open != 0) continue;
-    if (round == nullptr) round = std::make_shared<Round>(*this, Round::How::Renew, nullptr);
-    round->add(lease, lease->renewal_ttl(instance_.clock.now()));
-    ++instance_.counts.renewals;
-    keys += lease->keys.size();
-    if (keys < kBatch) continue;
-    std::exchange(round, nullptr)->begin();
-    keys = 0;
+  if (due_.empty()) return;
+  const PacedRenewals::Time now = time();
+  for (bool goes = !due_.is_full() || due_.has_turn(now); goes; goes = due_.has_turn(now)) {
+    const auto round = std::make_shared<Round>(*this, Round::How::Renew, nullptr);
+    for (const LeaseRef &lease : due_.take(now)) {
+      if (lease->state.load() != Lease::State::Held || lease->changes_open != 0) continue;
+      round->add(std::static_pointer_cast<GrantLease>(lease), lease->renewal_ttl(now.leases));
+      ++instance_.counts.renewals;
+    }
+    if (!round->empty()) round->begin();
   }
-  if (round != nullptr) round->begin();
+  if (!due_.empty()) instance_.runtime->arm(flush_, due_.next_at(now));
 }
 
 // When two thirds of it are left, a little earlier or later than others.
 void Keeper::set_renewal(Lease &lease, Nanos from, Nanos ttl) {
   lease.renew_at = kNever;
-  if (lease.hold_until != kNever && from + ttl >= lease.hold_until) return;
-  lease.renew_at = from + ttl / 3 - instance_.random.up_to(ttl / 30);
+  const bool is_last = lease.hold_until != kNever && from + ttl >= lease.hold_until;
+  const bool is_kept = lease.place < SIZE_MAX - 1;  // a round may end before or behind that
+  due_.set_rate(lease, is_last || !is_kept ? kNever : std::max(kMillisecond, ttl));
+  if (!is_last) lease.renew_at = from + ttl / 3 - instance_.random.up_to(ttl / 30);
 }
 
 void Keeper::try_again(GrantLease &lease) {

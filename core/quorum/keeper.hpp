@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Keeps leases over the nodes: renews those that want it, some in one round, sets their ends anew when asked, and finds
 // out when one has ended. A round counts for a lease when a quorum of its nodes has answered that the lock is its own
-// there; nodes that had lost it have it again afterwards. What fewer answer moves nothing. Loop thread.
+// there; nodes that had lost it have it again afterwards. What fewer answer moves nothing. However many leases fall due
+// at once, rounds leave at an even pace. Loop thread.
 #pragma once
 
 #include <functional>
@@ -12,6 +13,7 @@
 #include "quorum/grant_lease.hpp"
 #include "remote/ending.hpp"
 #include "remote/lease_index.hpp"
+#include "remote/paced_renewals.hpp"
 
 namespace liblock::quorum {
 
@@ -48,6 +50,8 @@ class Keeper final : public LeaseKeeper {
 
   void goes_on(GrantLease &lease);
   void arm(Lease &lease);
+  PacedRenewals::Time time() const;
+  void collect(const LeaseRef &lease);
   void flush();
   void renewed(const GrantRef &lease, Nanos ttl, Nanos asked_at, uint32_t change, bool sets);
   void set_renewal(Lease &lease, Nanos from, Nanos ttl);
@@ -55,7 +59,7 @@ class Keeper final : public LeaseKeeper {
   Instance &instance_;
   std::vector<GrantRef> leases_;  // all that are held
   LeaseIndex by_key_;
-  std::vector<GrantRef> due_;  // for the next round
+  PacedRenewals due_;
   Flush flush_;
   bool is_stopped_ = false;
 };

@@ -16,11 +16,14 @@ namespace {
 // Few enough that a script holds the server up for about as long as ten acquires do, and enough that 100,000 leases of
 // 30 s are some 160 calls per second.
 constexpr size_t kBatch = 64;
-constexpr Nanos kCollect = 20 * kMillisecond;
 
 }  // namespace
 
-Keeper::Keeper(Instance &instance) : instance_(instance), by_key_(instance.random.next()), flush_(*this) {}
+Keeper::Keeper(Instance &instance)
+    : instance_(instance),
+      by_key_(instance.random.next()),
+      due_(kBatch, DueRenewals::Calls::SaySomeOnce),
+      flush_(*this) {}
 
 Keeper::~Keeper() { stop(); }
 
@@ -30,7 +33,6 @@ void Keeper::stop() {
   by_key_.clear();
   leases_.clear();
   due_.clear();
-  pace_.forget_rate();
 }
 
 void Keeper::begin(const LeaseRef &lease, Nanos sent_at) {
@@ -61,7 +63,7 @@ void Keeper::let_go(Lease &lease) {
   if (lease.state.load() == Lease::State::Held) lease.state.store(Lease::State::Released);
   instance_.runtime->cancel(lease);
   due_.leave(lease);
-  set_rate(lease, 0);
+  due_.set_rate(lease, kNever);
   if (lease.place >= leases_.size() || leases_[lease.place].get() != &lease) return;
   by_key_.remove(lease);
   const LeaseRef kept = leases_[lease.place];
@@ -113,28 +115,15 @@ void Keeper::on_timer(Lease &lease, Nanos) {
   arm(lease);
 }
 
+PacedRenewals::Time Keeper::time() const { return {instance_.runtime->now(), instance_.clock.now()}; }
+
 void Keeper::collect(const LeaseRef &lease) {
   if (lease->is_collected) return;
   due_.add(lease, instance_.clock.now());
-  const Nanos now = instance_.runtime->now();
   const bool cannot_wait = DueRenewals::urgent_at(*lease) == 0;
-  if (cannot_wait || (due_.size() >= kBatch && has_turn(now))) return flush();
-  arm_flush(now);
-}
-
-// Of a full batch, or of what can wait no longer.
-bool Keeper::has_turn(Nanos now) {
-  return (due_.size() >= kBatch && now >= pace_.next_at()) || due_.urgent_at() <= instance_.clock.now();
-}
-
-// A batch that is full waits for its turn, unless something in it cannot; another one for what else falls due.
-void Keeper::arm_flush(Nanos now) {
-  Nanos at = now + kCollect;
-  if (due_.size() >= kBatch) {
-    const Nanos left = std::max<Nanos>(0, due_.urgent_at() - instance_.clock.now());
-    at = std::min(pace_.next_at(), now + left);
-  }
-  instance_.runtime->arm(flush_, at);
+  const PacedRenewals::Time now = time();
+  if (cannot_wait || (due_.is_full() && due_.has_turn(now))) return flush();
+  instance_.runtime->arm(flush_, due_.next_at(now));
 }
 
 // What is due, the most urgent first: as many full batches as have their turn, all that is urgent, or one batch that is
@@ -146,19 +135,10 @@ void Keeper::flush() {
     for (const LeaseRef &lease : due_.take_all()) try_again(lease);
     return instance_.link.connect();
   }
-  const Nanos now = instance_.runtime->now();
-  for (bool goes = due_.size() < kBatch || has_turn(now); goes; goes = has_turn(now)) {
-    std::vector<LeaseRef> batch = due_.take(kBatch, instance_.clock.now());
-    const size_t size = batch.size();
-    send_batch(std::move(batch));
-    pace_.sent(size, now, due_.size(), due_.urgent_at() - instance_.clock.now());
-  }
-  if (!due_.empty()) arm_flush(now);
-}
-
-void Keeper::set_rate(Lease &lease, int64_t renewals_nhz) {
-  pace_.add_rate(renewals_nhz - lease.renewals_nhz);
-  lease.renewals_nhz = renewals_nhz;
+  const PacedRenewals::Time now = time();
+  for (bool goes = !due_.is_full() || due_.has_turn(now); goes; goes = due_.has_turn(now))
+    send_batch(due_.take(now));
+  if (!due_.empty()) instance_.runtime->arm(flush_, due_.next_at(now));
 }
 
 void Keeper::send_batch(std::vector<LeaseRef> leases) {
@@ -173,7 +153,7 @@ void Keeper::set_renewal(Lease &lease, Nanos from, Nanos ttl) {
   const Nanos least = std::max(kMillisecond, std::min(ttl, lease.ttl));  // what a server answers may be nothing
   if (ttl != kNever && lease.ttl != kNever && (lease.hold_until == kNever || from + ttl < lease.hold_until))
     lease.renew_at = from + ttl - least * 2 / 3 - instance_.random.up_to(least / 30);
-  set_rate(lease, lease.renew_at == kNever ? 0 : 3'000'000'000'000'000'000 / least);
+  due_.set_rate(lease, lease.renew_at == kNever ? kNever : least);
 }
 
 void Keeper::try_again(const LeaseRef &lease) {

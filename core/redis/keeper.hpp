@@ -8,12 +8,11 @@
 #include <memory>
 #include <vector>
 
-#include "redis/due_renewals.hpp"
 #include "redis/link.hpp"
 #include "remote/ending.hpp"
 #include "remote/holds.hpp"
 #include "remote/lease_index.hpp"
-#include "remote/renewal_pace.hpp"
+#include "remote/paced_renewals.hpp"
 
 namespace liblock {
 
@@ -61,22 +60,19 @@ class Keeper final : public LeaseKeeper {
   void arm(Lease &lease);
   void collect(const LeaseRef &lease);
   void flush();
-  bool has_turn(Nanos now);
-  void arm_flush(Nanos now);
+  PacedRenewals::Time time() const;
   void send_batch(std::vector<LeaseRef> leases);
   void give_back(const Lease &lease);
   void renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at, bool sets);
   void confirmed(Lease &lease, int64_t answer, Nanos sent_at);
   void try_again(const LeaseRef &lease);
   void set_renewal(Lease &lease, Nanos from, Nanos ttl);
-  void set_rate(Lease &lease, int64_t renewals_nhz);
 
   Instance &instance_;
   std::vector<LeaseRef> leases_;  // all that are held
   LeaseIndex by_key_;
-  DueRenewals due_;  // for the next batches
+  PacedRenewals due_;
   Flush flush_;
-  RenewalPace pace_;
 };
 
 }  // namespace liblock

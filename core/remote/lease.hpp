@@ -143,7 +143,7 @@ struct Lease : public Timer {
   bool is_short = false;  // handed over with less than its time to live: set to that, once
   Nanos renew_at = kNever;
   Nanos verify_at = kNever;   // where it must be; kNever: it is being verified, or waits for a connection
-  int64_t renewals_nhz = 0;   // how often, in 1e-9 per second
+  int64_t renewals_nhz = 0;   // of either keeper: how often, in 1e-9 per second
   uint32_t change = 0;        // number of the last one sent
   uint32_t last_extend = 0;   // of the last one that set its end
   uint32_t changes_open = 0;  // sent and not answered

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // See due_renewals.hpp. One that left and came back may stand in a heap twice, the first time as urgent as it was
 // before: what is taken first counts, and the other is passed over, so that nothing waits for too long by that.
-#include "redis/due_renewals.hpp"
+#include "remote/due_renewals.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +22,8 @@ Nanos DueRenewals::urgent_at(const Lease &lease) {
 
 // Whoever may hold for no longer than until some time is alike only to those who may until the same, so that none of
 // them changes its kind with every look at the clock.
-DueRenewals::Kind DueRenewals::kind_of(const Lease &lease, Nanos now) {
+DueRenewals::Kind DueRenewals::kind_of(const Lease &lease, Nanos now) const {
+  if (calls_ == Calls::SayAllOfEach) return {0, 0, false, 0};
   if (lease.hold_until != kNever && lease.hold_until - now < lease.ttl)
     return {0, lease.hold_until / kMillisecond, lease.has_metadata, lease.change};
   return {lease.ttl / kMillisecond, 0, lease.has_metadata, lease.change};

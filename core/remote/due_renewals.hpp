@@ -17,6 +17,10 @@ namespace liblock {
 
 class DueRenewals {
  public:
+  // What a call says: some things once for all of its leases, who must be alike in them, or all of each.
+  enum class Calls : uint8_t { SaySomeOnce, SayAllOfEach };
+  explicit DueRenewals(Calls calls = Calls::SaySomeOnce) : calls_(calls) {}
+
   // Once, until it is taken or leaves.
   void add(const LeaseRef &lease, Nanos now);
   // It need not be there.
@@ -52,7 +56,7 @@ class DueRenewals {
   };
   using Heap = std::vector<Entry>;  // the least time on top
 
-  static Kind kind_of(const Lease &lease, Nanos now);
+  Kind kind_of(const Lease &lease, Nanos now) const;
   void push(Heap &heap, Entry entry);
   Entry pop(Heap &heap);
   // Nothing that has left stands on top of either afterwards.
@@ -60,6 +64,7 @@ class DueRenewals {
   void tidy_top(Heap &heap);
   void forget_what_left();
 
+  const Calls calls_;
   Heap all_;
   std::map<Kind, Heap> kinds_;
   size_t size_ = 0;

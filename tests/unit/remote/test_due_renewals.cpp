@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which renewals go together, which first, and that no lease is looked at more often because there are many.
-#include "redis/due_renewals.hpp"
+#include "remote/due_renewals.hpp"
 
 #include <algorithm>
 #include <random>
