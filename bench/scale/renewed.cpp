@@ -23,8 +23,8 @@ Figures measure_renewed(const std::string &url, size_t count) {
   // A first lease is short, and made long behind its grant.
   while (context.stats().renewals < count) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 
-  const uint64_t renewed = context.stats().renewals;
   mark("settled");
+  const uint64_t renewed = context.stats().renewals;
   const Passed keeping;
   std::this_thread::sleep_for(period);
   Figures figures = {{"cpu_share", keeping.cpu_ns() / keeping.wall_ns()},
