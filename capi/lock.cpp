@@ -41,10 +41,11 @@ void describe(liblock_context *context, const HoldView &seen, Outcome &outcome) 
   return finish(result, confirmed);
 }
 
-[[gnu::noinline]] liblock_status tell_failure(liblock_result *result, liblock_status status) {
-  Outcome outcome;
-  outcome.status = static_cast<Status>(status);
-  return finish(result, outcome);
+[[gnu::noinline]] liblock_status tell_failure(const liblock_context *context, liblock_result *result,
+                                              liblock_status status) {
+  return guarded_result(result, [&](Outcome &outcome) {
+    return context == nullptr ? usable(context, outcome) : static_cast<Status>(status);
+  });
 }
 
 }  // namespace
@@ -58,8 +59,7 @@ liblock_status liblock_release(liblock_context *context, liblock_lock lock, libl
     status = guarded([&] { return context->rep->release(lock); });
   }
   if (result == nullptr) return status;
-  if (context == nullptr) return guarded_result(result, [&](Outcome &outcome) { return usable(context, outcome); });
-  if (status != LIBLOCK_OK) return tell_failure(result, status);
+  if (status != LIBLOCK_OK) return tell_failure(context, result, status);
   fill_numbers(result, Status::OK, Grant(), 0);
   return LIBLOCK_OK;
 }
