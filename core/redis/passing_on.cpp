@@ -2,8 +2,6 @@
 // See passing_on.hpp.
 #include "redis/passing_on.hpp"
 
-#include <algorithm>
-
 #include "redis/instance.hpp"
 
 namespace liblock {

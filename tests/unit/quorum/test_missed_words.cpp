@@ -102,6 +102,21 @@ UNIT_TEST(what_too_few_nodes_could_tell_of_a_word_is_asked_for_again) {
   }
 }
 
+UNIT_TEST(words_of_other_locks_do_not_put_off_what_is_asked_again) {
+  Stage s;
+  s.b->release(s.b->take("p").grant().handle);
+  s.a->take("o", waiting_ms(0, 60'000, false));
+  s.world.run_ms(50);
+  const Wanted &mine = s.a->take("k", waiting_ms(0, 60'000, false));
+  s.world.run_ms(4'000);
+  hears_of_a_loss_and_cannot_ask(s);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT(s.nodes[4]->ask({"PUBLISH", "ll1:i:" + s.a->instance().id, "lliblock:o"}).is(1));
+    s.world.run_ms(300);
+  }
+  EXPECT(mine.losses == 1);
+}
+
 // The word was here before the votes.
 UNIT_TEST(what_too_few_nodes_could_tell_beside_a_grant_is_asked_for_again) {
   Stage s;
@@ -125,4 +140,5 @@ UNIT_MAIN("words of nodes that are missed, or come first",
           cmocka_unit_test(a_lock_that_was_taken_away_while_nobody_could_hear_of_it_is_not_believed_for_long),
           cmocka_unit_test(what_was_missed_is_asked_for_until_nodes_can_be_asked),
           cmocka_unit_test(what_too_few_nodes_could_tell_of_a_word_is_asked_for_again),
+          cmocka_unit_test(words_of_other_locks_do_not_put_off_what_is_asked_again),
           cmocka_unit_test(what_too_few_nodes_could_tell_beside_a_grant_is_asked_for_again))
