@@ -36,6 +36,7 @@ void QuorumRun::finish() {
   for (const Open &open : questions_) {
     if (!processes_[open.process]->host().is_killed()) wrong("a question never ends: " + open.name);
   }
+  if (wrong_.empty()) open_forgotten_anew();
   if (wrong_.empty()) finish_change();
   if (wrong_.empty()) everybody_gets_it();
   if (wrong_.empty()) nothing_stays_unheard_of();

@@ -38,7 +38,9 @@ void QuorumRun::look_at_configuration() {
   }
   for (const auto &[record, nodes] : told) {
     Configuration found;
-    if (!Configuration::parse(record, found) || found.epoch <= standing_.epoch) continue;
+    if (!Configuration::parse(record, found)) continue;
+    const bool is_another = found.cluster != standing_.cluster && standing_.epoch != 0;
+    if (is_another ? is_remembered() : found.epoch <= standing_.epoch) continue;
     const auto stands_on = [&, of = &nodes](const Members &members) {
       const std::vector<Node *> all = nodes_of(members);
       const auto count = std::count_if(all.begin(), all.end(), [&](Node *node) {
@@ -49,11 +51,44 @@ void QuorumRun::look_at_configuration() {
     if (!stands_on(found.now) || (found.is_joint() && !stands_on(found.next))) continue;
     say("the configuration of epoch %llu stands%s", static_cast<unsigned long long>(found.epoch),
         found.is_joint() ? ", and is joint" : "");
+    if (is_another) ++counters_["quorums_forgotten"];
     standing_ = found;
     voters_ = nodes_of(found.now);
     votes_ = found.now.votes;
     watch_.set_voters(voters_, votes_);
     ++counters_[found.is_joint() ? "joint_stood" : "changes_stood"];
+  }
+}
+
+// Whether any node of it still knows of the quorum that stands: where all lost their data, and no context that knew of
+// it told them again, those who come next have a quorum of their own.
+bool QuorumRun::is_remembered() const {
+  const auto knows_of_it = [&](Node *node) {
+    Configuration::Identity identity;
+    const std::string who = node->ask({"HGET", "ll1:node", "who"}).text;
+    return Configuration::parse_who(who, identity) && identity.cluster == standing_.cluster;
+  };
+  const std::vector<Node *> now = nodes_of(standing_.now), next = nodes_of(standing_.next);
+  return std::any_of(now.begin(), now.end(), knows_of_it) || std::any_of(next.begin(), next.end(), knows_of_it);
+}
+
+// Whoever goes by a quorum of which nothing is left is granted nothing, and its operator opens it anew.
+void QuorumRun::open_forgotten_anew() {
+  for (size_t i = 0, count = processes_.size(); i < count && wrong_.empty(); ++i) {
+    Process &process = *processes_[i];
+    const auto &membership = process.instance().membership;
+    const bool is_forgotten = !process.host().is_killed() && membership.is_known() && standing_.epoch != 0 &&
+                              membership.configuration().cluster != standing_.cluster;
+    if (!is_forgotten) continue;
+    Wanted &lock = process.acquire({"k0"}, without_waiting(swarm_.max_ttl_ms, false));
+    world_.run_until([&] { return lock.ended(); }, 2 * swarm_.time_out_ms + 1'000);
+    if (!lock.is(Status::NO_QUORUM) && !lock.is(Status::QUARANTINED))
+      return wrong("p" + std::to_string(i) + " is not refused by a quorum that is not its own");
+    say("p%zu is opened anew", i);
+    ++counters_["opened_anew"];
+    process.host().kill();
+    add_process();
+    set_network(processes_.back()->host());
   }
 }
 

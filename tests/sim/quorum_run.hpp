@@ -132,6 +132,8 @@ class QuorumRun {
   // quorum_nodes.cpp
   std::vector<Node *> nodes_of(const liblock::quorum::Members &members) const;
   void look_at_configuration();
+  bool is_remembered() const;
+  void open_forgotten_anew();
   std::vector<Node *> draw_nodes();
   Node &add_spare_node();
   int32_t votes_of(const std::vector<Node *> &nodes) const;

@@ -251,6 +251,32 @@ UNIT_TEST(whoever_has_begun_a_quorum_goes_by_it_whatever_nodes_of_the_one_before
   }
 }
 
+// Nobody who knew of the quorum came to a node before all of them had lost their data.
+UNIT_TEST(whoever_goes_by_a_quorum_that_all_of_its_nodes_forgot_is_told_to_open_anew_and_has_its_locks_then) {
+  Stage s(3, 1, true, brief());
+  Node &first = s.world.add_node("first new"), &second = s.world.add_node("second new");
+  const std::vector<Node *> nodes{s.nodes[0], &first, &second};
+  const auto changed = set_nodes(*s.a, nodes);
+  s.world.run_ms(30'000);
+  EXPECT(changed->is(Status::OK));
+  s.a->take("before", brief_lease());
+  for (Node *node : s.nodes) node->flush_data();
+  for (Node *node : nodes) node->flush_data();
+  Process late(s.world, "late", over(nodes, brief()));
+  open(late, s.world);
+  s.world.run_ms(30'000);
+  Wanted &held = late.take("tried", brief_lease());
+  EXPECT(ends_as(*s.a, s.world, Status::NO_QUORUM));
+  EXPECT(s.a->instance().last_trouble().find("open the context anew") != std::string::npos);
+  EXPECT(late.holds(held.grant().handle));
+  Process anew(s.world, "anew", over(nodes, brief()));
+  open(anew, s.world);
+  EXPECT(ends_as(anew, s.world, Status::BUSY));
+  late.release(held.grant().handle);
+  s.world.run_ms(100);
+  EXPECT(ends_as(anew, s.world, Status::OK));
+}
+
 UNIT_MAIN("strangers among the servers of a quorum",
           cmocka_unit_test(whoever_comes_late_goes_by_the_quorum_of_most_of_the_servers_that_are_named),
           cmocka_unit_test(
@@ -266,4 +292,6 @@ UNIT_MAIN("strangers among the servers of a quorum",
           cmocka_unit_test(whoever_has_met_a_stranger_alone_does_not_give_the_named_servers_to_its_quorum),
           cmocka_unit_test(a_stranger_that_is_gone_for_good_stands_in_nobodys_way),
           cmocka_unit_test(whoever_has_begun_a_quorum_goes_by_it_whatever_nodes_of_the_one_before_say),
+          cmocka_unit_test(
+              whoever_goes_by_a_quorum_that_all_of_its_nodes_forgot_is_told_to_open_anew_and_has_its_locks_then),
           cmocka_unit_test(that_less_than_half_of_the_named_servers_are_left_is_told_when_opened_and_shown))
