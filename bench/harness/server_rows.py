@@ -4,6 +4,7 @@ goals names no placement, servers have one CPU and clients the other."""
 from .rows import Row, at_least, at_most, plain, ratio
 
 RATE, CPU, SERVER = ":per_second", ":client_ns", ":server_ns"
+JOINED_RATE = ":joined_per_second"
 ACQUIRE, PAIR, HAND_OVER = ":acquire_p50_ns", ":pair_p50_ns", ":hand_over_p50_ns"
 
 
@@ -38,6 +39,7 @@ def sequential(place, words, goal):
 REDIS = (
     Row("R1", "fenced pairs, 64 at once, one server; its CPU and the client's are two", (
         over("pairs / ceiling of the same scripts, each release by itself", RATE, FENCED, CEILING, at_least(0.9, 1.0)),
+        over("the same, up to 16 releases of the ceiling in a call", RATE, FENCED, CEILING, None, JOINED_RATE),
         over("the same on a loop of the caller's", RATE, FENCED + "_loop", CEILING),
         thousands("pairs, completion queue", FENCED),
         thousands("pairs, caller's loop", FENCED + "_loop"),
@@ -52,6 +54,7 @@ REDIS = (
     Row("R2", "the lightest pairs (ORDER_ANY, one attempt), 256 at once", (
         over("pairs / ceiling of the same scripts, each release by itself", RATE, PLAIN, CEILING_PLAIN,
              at_least(0.9, 1.0)),
+        over("the same, up to 16 releases of the ceiling in a call", RATE, PLAIN, CEILING_PLAIN, None, JOINED_RATE),
         over("the same on a loop of the caller's", RATE, PLAIN + "_loop", CEILING_PLAIN),
         over("pairs / bare SET NX PX and compare-delete, no fence", RATE, PLAIN, SET),
         thousands("pairs, completion queue", PLAIN),
@@ -62,9 +65,12 @@ REDIS = (
     Row("R3", "client CPU per pair, 256 at once", (
         over("one loop: CPU / hand-written RESP, each release by itself", CPU, "redis.fenced/256_loop",
              "redis.replay_fenced/256", at_most(2, 1.2)),
-        over("lightest pairs: the same", CPU, PLAIN + "_loop", "redis.replay_plain/256"),
-        over("completion queue: the same", CPU, "redis.fenced/256", "redis.replay_fenced/256"),
-        over("hiredis async on libuv: the same", CPU, "redis.async_fenced/256", "redis.replay_fenced/256"),
+        over("the same, up to 16 releases of the floor in a call", CPU, "redis.fenced/256_loop",
+             "redis.replay_fenced/256", None, ":joined_client_ns"),
+        over("lightest pairs: each release by itself", CPU, PLAIN + "_loop", "redis.replay_plain/256"),
+        over("completion queue: each release by itself", CPU, "redis.fenced/256", "redis.replay_fenced/256"),
+        over("hiredis async on libuv: each release by itself", CPU, "redis.async_fenced/256",
+             "redis.replay_fenced/256"),
         micros("CPU per pair, one loop", "redis.fenced/256_loop", CPU),
         micros("CPU per pair, completion queue", "redis.fenced/256", CPU),
         micros("hiredis async on libuv", "redis.async_fenced/256", CPU),
