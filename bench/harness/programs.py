@@ -40,7 +40,7 @@ def plan(metrics):
         steps.append((java_peers.PROGRAM, sorted(wanted[java_peers.PROGRAM])))
     steps += peers.plan(metrics)
     # Each has servers of its own.
-    steps += [(group, [name]) for group in servers.GROUPS for name in sorted(wanted.get(group, ()))]
+    steps += [(group, [name]) for group, known in servers.GROUPS.items() for name in known if name in wanted[group]]
     return steps
 
 

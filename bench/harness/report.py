@@ -64,9 +64,17 @@ def as_text(rows, entries):
 
 
 def swing(probes, rounds):
-    """(how many times as long a probe took in one round as in another, that probe), of the one that swung most."""
-    taken = {probe: [metrics[probe] for metrics in rounds if probe in metrics] for probe in probes}
-    return max(((max(values) / min(values), probe) for probe, values in taken.items() if values), default=None)
+    """Of the probe that swung most how many times as long it took in one round as in another, without its least and its
+    greatest; that probe; and the same with these, of the one for which that is most. Of five rounds and more the median
+    lies among those that are left; of fewer none is left out. None: no probe was measured."""
+    taken = {probe: sorted(metrics[probe] for metrics in rounds if probe in metrics) for probe in probes}
+    found = [(_times(values[1:-1] if len(values) >= 5 else values), probe, _times(values))
+             for probe, values in taken.items() if values]
+    return (*max(found)[:2], max(of_all for _, _, of_all in found)) if found else None
+
+
+def _times(ascending):
+    return ascending[-1] / ascending[0]
 
 
 def as_markdown(table, entries, run):
@@ -89,7 +97,8 @@ def as_markdown(table, entries, run):
     if found is not None:
         names = [probe.split(":")[0] for probe in table.probes if any(probe in taken for taken in run["metrics"])]
         head[0] += (f" Of {len(names)} programs that are not liblock's and keep one CPU busy ({', '.join(names)}) "
-                    f"the one that changed most took up to {found[0]:.2f} times as long in one round as in another.")
+                    f"the one that changed most took up to {found[0]:.2f} times as long in one round as in another, "
+                    f"{found[2]:.2f} times where the least and the greatest of a program's rounds are not left out.")
     head.append("")
     return "\n".join(head + lines)
 

@@ -66,7 +66,10 @@ def units_and_repetitions():
 def speed_of_the_machine():
     rounds = [{"floor": 4.0, "rate": 50.0, "ours": 1.0}, {"floor": 5.0, "rate": 80.0, "ours": 9.0}, {"floor": 4.5}]
     found = tuple(report.swing(probes, rounds) for probes in (("floor", "rate", "absent"), (), ("absent",)))
-    problems = [] if found == ((1.6, "rate"), None, None) else [str(found)]
+    problems = [] if found == ((1.6, "rate", 1.6), None, None) else [str(found)]
+    disturbed_twice = [{"floor": value, "rate": 1.0} for value in (9.0, 4.0, 5.0, 4.0, 1.0)]
+    if report.swing(("rate", "floor"), disturbed_twice) != (1.25, "floor", 9.0):
+        problems.append("the least and the greatest round of a program are not left out")
     for name, table in groups.TABLES.items():
         needs = {need for row in table.rows for need in row.needs}
         problems += [f"{name} has no {probe}" for probe in table.probes if probe not in needs]

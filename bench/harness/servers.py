@@ -121,8 +121,12 @@ def hand_over(waiter):
     return measure
 
 
+# Of a key each: long enough that a moment of the machine does not decide. Whole pipelines of 64.
+ACQUIRES_ONCE = 50_048
+
+
 def acquires(stage):
-    return stage.run("bench-load", "acquires", "--count", 500 if stage.quick else 20_000)
+    return stage.run("bench-load", "acquires", "--count", 500 if stage.quick else ACQUIRES_ONCE)
 
 
 class CommandRate(threading.Thread):
@@ -221,7 +225,7 @@ def plain_floor(program_mode, depth, one_of_all=False):
 def set_script(stage):
     """A script that only sets, as often as the library's acquires are counted: each key once."""
     script = stage.server.call("SCRIPT", "LOAD", SET_SCRIPT)
-    count = 512 if stage.quick else 20_032
+    count = 512 if stage.quick else ACQUIRES_ONCE
     commands = [[b"EVALSHA", script, b"1", SET[1] % n, SET[2] % n, b"30000"] for n in range(count)]
     path = stage.folder / "commands"
     recording.write_commands(path, b"+OK\r\n", commands)
@@ -297,42 +301,45 @@ def redis_benchmark(stage, depth, requests, numbers, words):
 
 PLAIN = ("--form", "plain")
 FIVE = {"servers": 5}
+# In the order in which they are measured: what is compared stands side by side, so that a machine that changes its
+# speed changes both.
 REDIS = {
     "fenced/64": (load("closed", "--depth", 64), "other", {}),
+    "ceiling_fenced/64": (ceiling(64), "other", {}),
     "fenced/64_loop": (load("closed", "--depth", 64, "--via", "loop"), "other", {}),
     "fenced/64_unix": (load("closed", "--depth", 64), "other", {"unix": True}),
-    "fenced/256_loop": (load("closed", "--depth", 256, "--via", "loop"), "other", {}),
-    "fenced/256": (load("closed", "--depth", 256), "other", {}),
     "open/5000": (load("open", "--rate", 5000), "other", {}),
     "plain/256": (load("closed", "--depth", 256, *PLAIN), "other", {}),
-    "plain/256_loop": (load("closed", "--depth", 256, "--via", "loop", *PLAIN), "other", {}),
-    "ceiling_fenced/64": (ceiling(64), "other", {}),
     "ceiling_plain/256": (ceiling(256, *PLAIN), "other", {}),
-    "replay_fenced/256": (floor_of("replay", 256), "other", {}),
-    "replay_plain/256": (floor_of("replay", 256, *PLAIN), "other", {}),
-    "async_fenced/256": (floor_of("async", 256), "other", {}),
     "replay_set/256": (plain_floor("replay", 256), "other", {}),
+    "plain/256_loop": (load("closed", "--depth", 256, "--via", "loop", *PLAIN), "other", {}),
+    "replay_plain/256": (floor_of("replay", 256, *PLAIN), "other", {}),
+    "fenced/256": (load("closed", "--depth", 256), "other", {}),
+    "async_fenced/256": (floor_of("async", 256), "other", {}),
+    "replay_fenced/256": (floor_of("replay", 256), "other", {}),
+    "fenced/256_loop": (load("closed", "--depth", 256, "--via", "loop"), "other", {}),
     "acquires": (acquires, "other", {}),
     "set_script": (set_script, "other", {}),
+    **{f"{what}/{where}": (measured, where, {}) for where in ("free", "other", "same") for what, measured in (
+        ("sequential", load("threads")), ("sync", floor_of("sync", 1)),
+        ("sequential_asked", load("threads", "--release", "asked")))},
     "threads/1": (load("threads"), "free", {}),
     "threads/64": (load("threads", "--threads", 64), "free", {}),
-    **{f"sequential/{where}": (load("threads"), where, {}) for where in ("free", "other", "same")},
-    **{f"sequential_asked/{where}": (load("threads", "--release", "asked"), where, {})
-       for where in ("free", "other", "same")},
-    **{f"sync/{where}": (floor_of("sync", 1), where, {}) for where in ("free", "other", "same")},
-    **{f"hand_over/{waiter}": (hand_over(waiter), "other", {}) for waiter in ("callback", "loop", "blocking")},
-    "hand_over/callback_free": (hand_over("callback"), "free", {}),
+    "hand_over/loop": (hand_over("loop"), "other", {}),
+    "hand_over/callback": (hand_over("callback"), "other", {}),
     "publish": (publish, "other", {}),
+    "hand_over/blocking": (hand_over("blocking"), "other", {}),
     "publish_free": (publish, "free", {}),
+    "hand_over/callback_free": (hand_over("callback"), "free", {}),
     "leases": (leases, "other", {}),
 }
 QUORUM = {
-    "acquire": (founded(load("threads")), "free", FIVE),
-    "single_set": (plain_floor("sync", 1, one_of_all=True), "free", FIVE),
     "fan_out/1": (plain_floor("async", 1), "free", FIVE),
+    "single_set": (plain_floor("sync", 1, one_of_all=True), "free", FIVE),
+    "acquire": (founded(load("threads")), "free", FIVE),
     "pairs/64": (founded(load("closed", "--depth", 64)), "free", FIVE),
-    "pairs/64_loop": (founded(load("closed", "--depth", 64, "--via", "loop")), "free", FIVE),
     "fan_out/64": (plain_floor("async", 64), "free", FIVE),
+    "pairs/64_loop": (founded(load("closed", "--depth", 64, "--via", "loop")), "free", FIVE),
 }
 GROUPS = {"redis": REDIS, "quorum": QUORUM}
 
