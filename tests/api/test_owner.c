@@ -5,6 +5,8 @@
 #include "api.h"
 #include "worker.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -199,42 +201,50 @@ static void the_rest_of_a_lock_is_given_back_by_its_handle(void **state) {
   liblock_owner_free(owner);
 }
 
+enum { GIVEN_BACK = 6000 };
+
 struct giver {
   liblock_context *context;
   liblock_owner *owner;
   const char *key;
-  latch *go;
-  liblock_status status;
+  atomic_int *held; /* so many locks were taken */
+  atomic_int *given;
+  int failed;
 };
 
-static void *give_back_one_key(void *argument) {
+/* Nobody is woken: both begin within less than a call takes. */
+static void *give_back_one_key_of_each_lock(void *argument) {
   struct giver *g = argument;
   const liblock_bytes key = {g->key, strlen(g->key)};
-  latch_add(g->go, 1);
-  latch_await(g->go, 2);
-  g->status = liblock_release_keys(g->context, g->owner, &key, 1, NULL);
+  for (int i = 1; i <= GIVEN_BACK; i++) {
+    while (atomic_load(g->held) < i) sched_yield();
+    g->failed += liblock_release_keys(g->context, g->owner, &key, 1, NULL) != LIBLOCK_OK;
+    atomic_fetch_add(g->given, 1);
+  }
   return NULL;
 }
 
 static void of_two_threads_that_give_back_a_key_each_the_last_ends_the_lock(void **state) {
-  enum { TRIES = 500 };
   static const liblock_bytes keys[] = {BYTES("a"), BYTES("b")};
   liblock_owner *owner = open_owner(*state, "o");
   const liblock_acquire_options mine = owned_by(owner);
-  for (int i = 0; i < TRIES; i++) {
+  atomic_int held = 0;
+  atomic_int given = 0;
+  struct giver givers[2] = {{*state, owner, "a", &held, &given, 0}, {*state, owner, "b", &held, &given, 0}};
+  pthread_t threads[2];
+  for (int n = 0; n < 2; n++)
+    assert_int_equal(pthread_create(&threads[n], NULL, give_back_one_key_of_each_lock, &givers[n]), 0);
+  int left = 0;
+  for (int i = 1; i <= GIVEN_BACK; i++) {
     liblock_lock lock = 0;
-    assert_ok(liblock_acquire_many(*state, keys, 2, &mine, &lock, NULL));
-    latch go;
-    latch_init(&go);
-    struct giver givers[2] = {{*state, owner, "a", &go, LIBLOCK_INTERNAL}, {*state, owner, "b", &go, LIBLOCK_INTERNAL}};
-    pthread_t threads[2];
-    for (int n = 0; n < 2; n++) assert_int_equal(pthread_create(&threads[n], NULL, give_back_one_key, &givers[n]), 0);
-    for (int n = 0; n < 2; n++) pthread_join(threads[n], NULL);
-    latch_destroy(&go);
-    assert_ok(givers[0].status);
-    assert_ok(givers[1].status);
-    assert_status(LIBLOCK_NOT_HELD, liblock_release(*state, lock, NULL));
+    left += liblock_acquire_many(*state, keys, 2, &mine, &lock, NULL) != LIBLOCK_OK;
+    atomic_store(&held, i);
+    while (atomic_load(&given) < 2 * i) sched_yield();
+    left += liblock_release(*state, lock, NULL) != LIBLOCK_NOT_HELD;
   }
+  for (int n = 0; n < 2; n++) pthread_join(threads[n], NULL);
+  assert_int_equal(left, 0);
+  assert_int_equal(givers[0].failed + givers[1].failed, 0);
   liblock_owner_free(owner);
 }
 

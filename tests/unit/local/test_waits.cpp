@@ -241,6 +241,27 @@ UNIT_TEST(closing_an_instance_releases_or_leaves_and_touches_no_other) {
   }
 }
 
+// Whoever closes it marks its owner first and looks at each key once: at the one that the watch would go to, perhaps
+// before it came there.
+UNIT_TEST(a_watch_whose_context_is_closing_does_not_go_on_to_another_key_of_its_lock) {
+  int ended_by_the_move = 0;
+  for (const Bytes first : {"a", "b"}) {
+    Stage stage;
+    const auto holder = stage.world.owner("holder");
+    Request *held = stage.ask(*holder, {"a", "b"});
+    auto *watching = new Request(stage.world.table, stage.world.runtime);
+    watching->pin();
+    stage.requests.push_back(watching);
+    stage.table().watch(*watching, Waiter::Kind::WatchLost, {}, held->grant.handle, *stage.nobody, watching->params);
+    stage.nobody->closed.store(true);
+    EXPECT(stage.table().release_keys(*holder, {{first}}) == Status::OK);
+    if (watching->done) ++ended_by_the_move;
+    stage.table().close_instance(*stage.nobody, false);
+    EXPECT(ended_as(watching, Status::CLOSED));
+  }
+  EXPECT(ended_by_the_move == 1);
+}
+
 UNIT_MAIN("waits", cmocka_unit_test(a_wait_times_out_when_its_time_is_over_and_not_before),
           cmocka_unit_test(retries_run_out_after_as_many_intervals_and_keep_the_place_until_then),
           cmocka_unit_test(a_single_attempt_says_busy_and_leaves_no_trace),
@@ -252,4 +273,5 @@ UNIT_MAIN("waits", cmocka_unit_test(a_wait_times_out_when_its_time_is_over_and_n
           cmocka_unit_test(waiters_max_is_exact_and_room_is_found_again_when_somebody_leaves),
           cmocka_unit_test(locks_max_is_exact_wherever_the_keys_lie),
           cmocka_unit_test(closing_an_owner_ends_its_waits_and_hands_on_what_it_held),
-          cmocka_unit_test(closing_an_instance_releases_or_leaves_and_touches_no_other))
+          cmocka_unit_test(closing_an_instance_releases_or_leaves_and_touches_no_other),
+          cmocka_unit_test(a_watch_whose_context_is_closing_does_not_go_on_to_another_key_of_its_lock))

@@ -82,22 +82,37 @@ fn a_loss_is_told_also_where_the_release_is_the_first_to_see_it() {
     }
 }
 
+/// Nobody is woken: both go on within less than a call takes.
+fn meet(arrived: &AtomicUsize, all: usize) {
+    arrived.fetch_add(1, Ordering::SeqCst);
+    while arrived.load(Ordering::SeqCst) < all {
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn of_closures_that_two_threads_set_at_once_one_is_called() {
+    const ROUNDS: usize = 40_000;
     let context = open();
-    for _ in 0..500 {
-        let (sender, events) = shared();
-        let sender = Arc::new(sender);
-        std::thread::scope(|scope| {
-            for _ in 0..2 {
-                let sender = sender.clone();
-                let tell = move |_: &liblock::Event<'_>| sender.lock().unwrap().send(()).unwrap();
-                scope.spawn(|| context.on_event(EventKind::Obtained.bit(), tell).unwrap());
-            }
-        });
-        context.acquire("key").unwrap().release().unwrap();
-        events.recv_timeout(LIMIT).unwrap();
-    }
+    let (sender, events) = shared();
+    let arrived = AtomicUsize::new(0);
+    let set = |round: usize| {
+        let sender = sender.clone();
+        let tell = move |_: &liblock::Event<'_>| sender.lock().unwrap().send(()).unwrap();
+        meet(&arrived, 4 * round + 2);
+        context.on_event(EventKind::Obtained.bit(), tell).unwrap();
+        meet(&arrived, 4 * round + 4);
+    };
+    let mut heard = true;
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0..ROUNDS).for_each(set));
+        for round in 0..ROUNDS {
+            set(round);
+            context.acquire("key").unwrap().release().unwrap();
+            heard = heard && events.recv_timeout(LIMIT).is_ok();
+        }
+    });
+    assert!(heard);
 }
 
 #[test]
