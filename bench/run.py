@@ -173,8 +173,8 @@ def free(lock):
 
 def run_and_report(options, selected, build):
     described = machine.describe_build(build)
-    quiet = machine.wait_until_quiet(options.patience, say)
     steps, missing = prepare(build, selected)
+    quiet = machine.wait_until_quiet(options.patience, say)
     failures = {}
     began = time.monotonic()
     taken, foreign, spent = measure(build, steps, options.rounds, options.patience > 0, failures)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Many leases of one process in a simulated world, and what becomes of them: how many calls leave in one turn of its
-// loop, and how much of a lease is over at most.
+// loop, and how much of a lease is over at most. What is asked of the pace of their renewals stands here once, for
+// those of a server and those over a quorum.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +14,14 @@ namespace unit {
 
 template <typename Process>
 struct Crowd {
-  // All taken at once. Calls are counted at that node.
-  Crowd(World &world_of_it, Process &process_of_it, const Node &node_of_it, int count, int64_t ttl_in_ms)
-      : world(world_of_it), process(process_of_it), node(node_of_it), ttl_ms(ttl_in_ms) {
+  // All taken at once. Calls are counted at that node: few of one turn are no heap.
+  Crowd(World &world_of_it, Process &process_of_it, const Node &node_of_it, int count, int64_t ttl_in_ms,
+        uint64_t few_calls_of_a_turn)
+      : world(world_of_it),
+        process(process_of_it),
+        node(node_of_it),
+        ttl_ms(ttl_in_ms),
+        few_calls(few_calls_of_a_turn) {
     for (int i = 0; i < count; ++i)
       locks.push_back(&process.acquire({"k" + std::to_string(i)}, waiting_ms(0, ttl_ms)));
     world.run_ms(5);
@@ -54,10 +60,50 @@ struct Crowd {
   }
   uint64_t renewals() { return process.instance().counts.renewals; }
 
+  // Each is renewed when a third of it is over, and no more often than every 0.3 of it.
+  void keeps_an_even_pace() {
+    run_ms(3 * period_ms());
+    forget_figures();
+    const uint64_t before = renewals();
+    run_ms(8 * period_ms());
+    EXPECT(share_over() < 0.4);
+    EXPECT(most_calls <= few_calls);
+    EXPECT(renewals() - before <= 8 * locks.size() * 10 / 9);
+    none_was_lost();
+  }
+  // Of those that were taken at once, just now.
+  void spreads_its_first_renewals() {
+    run_ms(period_ms() * 9 / 10 - 10);
+    forget_figures();
+    const uint64_t before = renewals();
+    int64_t ms = 0;
+    for (; renewals() - before < locks.size(); ++ms) run_ms(1);
+    EXPECT(ms >= period_ms() / 2);
+    EXPECT(most_calls <= few_calls);
+    EXPECT(share_over() < 0.52);
+    none_was_lost();
+  }
+  void makes_no_flood_behind_a_standstill() {
+    run_ms(5 * period_ms());
+    for (int i = 0; i < 4; ++i) {
+      run_ms(period_ms());
+      process.host().pause();
+      world.run_ms(ttl_ms / 10);
+      process.host().go_on();
+      forget_figures();
+      run_ms(2 * period_ms());
+      EXPECT(most_calls <= few_calls);
+      EXPECT(share_over() < 0.52);
+    }
+    none_was_lost();
+  }
+  int64_t period_ms() const { return ttl_ms / 3; }
+
   World &world;
   Process &process;
   const Node &node;
   const int64_t ttl_ms;
+  const uint64_t few_calls;
   std::vector<typename Process::Wanted *> locks;
   std::vector<liblock::LeaseRef> leases;
   int64_t turn_ms = 1;

@@ -62,11 +62,14 @@ func main() {
 		log.Fatal("no deadlock was found: ", err)
 	}
 	fmt.Println(err)
-	must(alice.Close()) // gives back all that is hers, and ends her wait
+	must(alice.Close()) // gives back all that is hers: where Bob still waits he is granted it
 	must(bob.Close())
-	err = <-waited
-	if err != nil && !errors.Is(err, liblock.ErrClosed) {
+	switch err = <-waited; {
+	case err == nil:
+		fmt.Println("Alice gave way, and Bob was granted checking")
+	case errors.Is(err, liblock.ErrClosed):
+		fmt.Println("Bob gave way, and Alice waited for savings until she closed")
+	default:
 		log.Fatal(err)
 	}
-	fmt.Println("the other wait ended with:", err)
 }

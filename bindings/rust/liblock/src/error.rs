@@ -24,7 +24,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
+///
+/// `{:?}` prints what `{}` does: so a `main` that returns a [`Result`] tells cause and cure to whoever ran it.
 pub struct Error {
     status: Status,
     message: String,
@@ -77,6 +78,12 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.status.name(), self.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
