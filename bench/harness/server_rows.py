@@ -39,8 +39,8 @@ def sequential(place, words, goal):
 REDIS = (
     Row("R1", "fenced pairs, 64 at once, one server; its CPU and the client's are two", (
         over("pairs / ceiling of the same scripts, each release by itself", RATE, FENCED, CEILING, at_least(0.9, 1.0)),
-        over("the same, up to 16 releases of the ceiling in a call", RATE, FENCED, CEILING, None, JOINED_RATE),
         over("the same on a loop of the caller's", RATE, FENCED + "_loop", CEILING),
+        over("pairs / ceiling with up to 16 releases in a call", RATE, FENCED, CEILING, None, JOINED_RATE),
         thousands("pairs, completion queue", FENCED),
         thousands("pairs, caller's loop", FENCED + "_loop"),
         thousands("pairs, completion queue, unix socket", FENCED + "_unix"),
@@ -54,8 +54,8 @@ REDIS = (
     Row("R2", "the lightest pairs (ORDER_ANY, one attempt), 256 at once", (
         over("pairs / ceiling of the same scripts, each release by itself", RATE, PLAIN, CEILING_PLAIN,
              at_least(0.9, 1.0)),
-        over("the same, up to 16 releases of the ceiling in a call", RATE, PLAIN, CEILING_PLAIN, None, JOINED_RATE),
         over("the same on a loop of the caller's", RATE, PLAIN + "_loop", CEILING_PLAIN),
+        over("pairs / ceiling with up to 16 releases in a call", RATE, PLAIN, CEILING_PLAIN, None, JOINED_RATE),
         over("pairs / bare SET NX PX and compare-delete, no fence", RATE, PLAIN, SET),
         thousands("pairs, completion queue", PLAIN),
         thousands("pairs, caller's loop", PLAIN + "_loop"),
@@ -65,7 +65,7 @@ REDIS = (
     Row("R3", "client CPU per pair, 256 at once", (
         over("one loop: CPU / hand-written RESP, each release by itself", CPU, "redis.fenced/256_loop",
              "redis.replay_fenced/256", at_most(2, 1.2)),
-        over("the same, up to 16 releases of the floor in a call", CPU, "redis.fenced/256_loop",
+        over("one loop: CPU / hand-written RESP, up to 16 releases in a call", CPU, "redis.fenced/256_loop",
              "redis.replay_fenced/256", None, ":joined_client_ns"),
         over("lightest pairs: each release by itself", CPU, PLAIN + "_loop", "redis.replay_plain/256"),
         over("completion queue: each release by itself", CPU, "redis.fenced/256", "redis.replay_fenced/256"),

@@ -16,8 +16,11 @@
 
 namespace liblock {
 
-template <typename Body>
-void start_thread(const char *name, Body body) {
+inline constexpr size_t kThreadNameMax = 16;  // Linux refuses longer ones, with their end
+
+template <size_t Size, typename Body>
+void start_thread(const char (&name)[Size], Body body) {
+  static_assert(Size <= kThreadNameMax);
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

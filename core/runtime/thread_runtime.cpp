@@ -70,7 +70,7 @@ ThreadRuntime::ThreadRuntime() {
 void ThreadRuntime::start() {
   if (!has_loop_) start_thread("liblock-loop", [this] { run_loop(); });
   has_loop_ = true;
-  start_thread("liblock-callback", [this] { run_callbacks(); });
+  start_thread("liblock-notices", [this] { run_callbacks(); });
 }
 
 void ThreadRuntime::post(Notice *notice) {

@@ -70,7 +70,7 @@ static recorder *start_everything(liblock_context *context, liblock_completions 
   return r;
 }
 
-static void our_threads_block_every_signal(void **state) {
+static void our_threads_block_every_signal_and_are_known_by_their_names(void **state) {
   (void)state;
   const id_list before = list_threads();
   liblock_context *context = open_local("local:", NULL);
@@ -81,6 +81,7 @@ static void our_threads_block_every_signal(void **state) {
   for (size_t i = 0; i < after.count; i++) {
     if (list_has(&before, after.ids[i])) continue;
     ours++;
+    assert_true(thread_name_begins(after.ids[i], "liblock-"));
     const uint64_t open_signals = ~(blocked_signals(after.ids[i]) | UNBLOCKABLE);
     if (open_signals != 0)
       fail_msg("a thread of ours leaves signals open: %016llx", (unsigned long long)open_signals);
@@ -204,7 +205,7 @@ static void no_signal_handler_is_changed(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_thread_and_no_descriptor_until_something_needs_one),
-      cmocka_unit_test(our_threads_block_every_signal),
+      cmocka_unit_test(our_threads_block_every_signal_and_are_known_by_their_names),
       cmocka_unit_test(starting_our_threads_leaves_the_callers_signal_mask_alone),
       cmocka_unit_test(many_who_begin_at_once_start_each_thread_once),
       cmocka_unit_test(every_descriptor_of_ours_is_close_on_exec),

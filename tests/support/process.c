@@ -40,6 +40,17 @@ bool list_has(const id_list *list, int id) {
   return false;
 }
 
+bool thread_name_begins(int thread, const char *begin) {
+  char path[64];
+  char name[32] = "";
+  snprintf(path, sizeof path, "/proc/self/task/%d/comm", thread);
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return true;
+  const bool read = fgets(name, sizeof name, file) != NULL;
+  fclose(file);
+  return !read || strncmp(name, begin, strlen(begin)) == 0;
+}
+
 uint64_t blocked_signals(int thread) {
   char path[64];
   char line[256];

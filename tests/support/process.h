@@ -23,6 +23,8 @@ id_list list_descriptors(void);
 bool list_has(const id_list *list, int id);
 /* Bit n-1 set = signal n blocked; 0 when the thread is gone. */
 uint64_t blocked_signals(int thread);
+/* Also when the thread is gone. */
+bool thread_name_begins(int thread, const char *begin);
 
 /* Runs the check in a forked child; its answer (0 = well) is the child's exit code. -1 when the child was
  * killed or did not end within the generous limit (it is killed then). */
