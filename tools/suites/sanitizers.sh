@@ -15,7 +15,7 @@ addresses() { # ARGUMENT of run_tests.py…
   export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1:detect_leaks=1
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
   addresses_build &&
-    make_and_run_suites asan unit api stress redis queue quorum security -- --timeout-multiplier 2 "${at_once[@]}" \
+    make_and_run_suites asan unit api stress redis queue quorum security -- --timeout-multiplier 6 "${at_once[@]}" \
       "${left_out[@]}" "$@"
 }
 
@@ -30,7 +30,7 @@ threads() { # 'SUITE…' of the unit tests, ARGUMENT of run_tests.py…
   CC=clang CXX=clang++ configure_or_fail tsan "${hasty[@]}" -Db_sanitize=thread -Db_lundef=false -Doptimization=1 \
     -Dtests=enabled -Dtls=enabled -Dexamples=enabled -Dlockctl=disabled "$(strict_options)" &&
     # shellcheck disable=SC2086
-    make_and_run_suites tsan $of_unit api stress redis queue quorum -- --timeout-multiplier 4 "${at_once[@]}" \
+    make_and_run_suites tsan $of_unit api stress redis queue quorum -- --timeout-multiplier 8 "${at_once[@]}" \
       "${left_out[@]}" --exclude 'example_index_demo*' "$@"
 }
 
