@@ -25,9 +25,9 @@ const char *why_a_stranger(const Hello &hello) {
   if (hello.never_voted() && hello.configuration.epoch == 1)
     return "it has the mark of another quorum, in which it has not voted; name the servers of that one, or, where "
            "nobody has begun it, DEL ll1:node takes the mark away, once no context names the others of it";
-  return "it belongs to another quorum; name the servers of one; where all nodes of the own one have lost their data, "
-         "open the context anew; where that one is given up, FLUSHALL, which takes all that the server has, gives it "
-         "to this one";
+  return "it belongs to another quorum; name the servers of one; where the own one lost the data of so many nodes that "
+         "it cannot vote any more, close the context, and open it with the nodes of the other one; where that one is "
+         "given up, FLUSHALL, which takes all that the server has, gives it to this one";
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ void QuorumRun::finish() {
   give_all_back();
   // The silence of the last restart, and the longest lease and wait of then.
   world_.run_for(swarm_.max_ttl() * 21 / 10 + 2'000 * kMillisecond);
+  open_forgotten_anew();  // what it asked for may wait for as long as it takes
   world_.run_until(
       [&] {
         return std::all_of(asked_.begin(), asked_.end(),
@@ -36,7 +37,6 @@ void QuorumRun::finish() {
   for (const Open &open : questions_) {
     if (!processes_[open.process]->host().is_killed()) wrong("a question never ends: " + open.name);
   }
-  if (wrong_.empty()) open_forgotten_anew();
   if (wrong_.empty()) finish_change();
   if (wrong_.empty()) everybody_gets_it();
   if (wrong_.empty()) nothing_stays_unheard_of();

@@ -16,6 +16,12 @@ namespace {
 
 std::string url_of(const Node &node) { return "redis://sim:" + std::to_string(node.port()); }
 
+// Whose mark it has; empty: nobody's.
+std::string cluster_of(Node &node) {
+  Configuration::Identity identity;
+  return Configuration::parse_who(node.ask({"HGET", "ll1:node", "who"}).text, identity) ? identity.cluster : "";
+}
+
 }  // namespace
 
 std::vector<Node *> QuorumRun::nodes_of(const Members &members) const {
@@ -40,7 +46,7 @@ void QuorumRun::look_at_configuration() {
     Configuration found;
     if (!Configuration::parse(record, found)) continue;
     const bool is_another = found.cluster != standing_.cluster && standing_.epoch != 0;
-    if (is_another ? is_remembered() : found.epoch <= standing_.epoch) continue;
+    if (is_another ? can_vote_again() : found.epoch <= standing_.epoch) continue;
     const auto stands_on = [&, of = &nodes](const Members &members) {
       const std::vector<Node *> all = nodes_of(members);
       const auto count = std::count_if(all.begin(), all.end(), [&](Node *node) {
@@ -51,7 +57,10 @@ void QuorumRun::look_at_configuration() {
     if (!stands_on(found.now) || (found.is_joint() && !stands_on(found.next))) continue;
     say("the configuration of epoch %llu stands%s", static_cast<unsigned long long>(found.epoch),
         found.is_joint() ? ", and is joint" : "");
-    if (is_another) ++counters_["quorums_forgotten"];
+    if (is_another) {
+      ++counters_["quorums_forgotten"];
+      forgotten_.insert(standing_.cluster);
+    }
     standing_ = found;
     voters_ = nodes_of(found.now);
     votes_ = found.now.votes;
@@ -60,26 +69,27 @@ void QuorumRun::look_at_configuration() {
   }
 }
 
-// Whether any node of it still knows of the quorum that stands: where all lost their data, and no context that knew of
-// it told them again, those who come next have a quorum of their own.
-bool QuorumRun::is_remembered() const {
-  const auto knows_of_it = [&](Node *node) {
-    Configuration::Identity identity;
-    const std::string who = node->ask({"HGET", "ll1:node", "who"}).text;
-    return Configuration::parse_who(who, identity) && identity.cluster == standing_.cluster;
+// Whether as many nodes of the quorum that stands are left as must vote: others have the mark of a quorum that whoever
+// came next began, since they had lost their data, and no context that knew of theirs had told them again.
+bool QuorumRun::can_vote_again() const {
+  const auto may_be_of_it = [&](Node *node) {
+    const std::string cluster = cluster_of(*node);
+    return cluster.empty() || cluster == standing_.cluster;
   };
-  const std::vector<Node *> now = nodes_of(standing_.now), next = nodes_of(standing_.next);
-  return std::any_of(now.begin(), now.end(), knows_of_it) || std::any_of(next.begin(), next.end(), knows_of_it);
+  const auto can_vote = [&](const Members &members) {
+    const std::vector<Node *> all = nodes_of(members);
+    return std::count_if(all.begin(), all.end(), may_be_of_it) >= static_cast<ptrdiff_t>(members.votes);
+  };
+  return can_vote(standing_.now) || (standing_.is_joint() && can_vote(standing_.next));
 }
 
-// Whoever goes by a quorum of which nothing is left is granted nothing, and its operator opens it anew.
+// Whoever goes by a quorum that was forgotten is granted nothing. Operators open it anew, and empty what it took of the
+// nodes of the other one.
 void QuorumRun::open_forgotten_anew() {
+  if (forgotten_.empty()) return check_clusters();
   for (size_t i = 0, count = processes_.size(); i < count && wrong_.empty(); ++i) {
     Process &process = *processes_[i];
-    const auto &membership = process.instance().membership;
-    const bool is_forgotten = !process.host().is_killed() && membership.is_known() && standing_.epoch != 0 &&
-                              membership.configuration().cluster != standing_.cluster;
-    if (!is_forgotten) continue;
+    if (process.host().is_killed() || !goes_by_another(process)) continue;
     Wanted &lock = process.acquire({"k0"}, without_waiting(swarm_.max_ttl_ms, false));
     world_.run_until([&] { return lock.ended(); }, 2 * swarm_.time_out_ms + 1'000);
     if (!lock.is(Status::NO_QUORUM) && !lock.is(Status::QUARANTINED))
@@ -88,7 +98,26 @@ void QuorumRun::open_forgotten_anew() {
     ++counters_["opened_anew"];
     process.host().kill();
     add_process();
-    set_network(processes_.back()->host());
+  }
+  for (Node *node : nodes_) {
+    const std::string cluster = cluster_of(*node);
+    if (cluster.empty() || cluster == standing_.cluster) continue;
+    node->flush_data();
+    watch_.forgot(*node);
+  }
+  world_.run_for(swarm_.max_ttl() * 21 / 10 + 2'000 * kMillisecond);
+  check_clusters();
+}
+
+bool QuorumRun::goes_by_another(const Process &process) const {
+  const auto &membership = process.instance().membership;
+  return standing_.epoch != 0 && membership.is_known() && membership.configuration().cluster != standing_.cluster;
+}
+
+void QuorumRun::check_clusters() {
+  for (size_t i = 0; i < processes_.size(); ++i) {
+    if (!processes_[i]->host().is_killed() && goes_by_another(*processes_[i]))
+      wrong("p" + std::to_string(i) + " goes by another quorum than the one that stands");
   }
 }
 

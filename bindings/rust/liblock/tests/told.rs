@@ -98,21 +98,23 @@ fn of_closures_that_two_threads_set_at_once_one_is_called() {
     let arrived = AtomicUsize::new(0);
     let set = |round: usize| {
         let sender = sender.clone();
-        let tell = move |_: &liblock::Event<'_>| sender.lock().unwrap().send(()).unwrap();
+        let tell = move |_: &liblock::Event<'_>| drop(sender.lock().map(|sender| sender.send(round)));
         meet(&arrived, 4 * round + 2);
-        context.on_event(EventKind::Obtained.bit(), tell).unwrap();
+        let is_set = context.on_event(EventKind::Obtained.bit(), tell).is_ok();
         meet(&arrived, 4 * round + 4);
+        is_set
     };
-    let mut heard = true;
-    std::thread::scope(|scope| {
-        scope.spawn(|| (0..ROUNDS).for_each(set));
+    let (mut set_by_one, mut heard) = (true, true);
+    let set_by_other = std::thread::scope(|scope| {
+        let other = scope.spawn(|| (0..ROUNDS).fold(true, |all, round| set(round) && all));
         for round in 0..ROUNDS {
-            set(round);
-            context.acquire("key").unwrap().release().unwrap();
-            heard = heard && events.recv_timeout(LIMIT).is_ok();
+            set_by_one = set(round) && set_by_one;
+            let is_told = context.acquire("key").and_then(|guard| guard.release()).is_ok();
+            heard = heard && is_told && events.recv_timeout(LIMIT) == Ok(round);
         }
+        other.join().unwrap()
     });
-    assert!(heard);
+    assert!(set_by_one && set_by_other && heard);
 }
 
 #[test]
