@@ -50,11 +50,13 @@ static liblock_context *open_context(const char *url) {
   liblock_context_options_init(&options, sizeof options);
   options.alive_ms = ALIVE_MS;
   liblock_context *context;
-  if (liblock_open(url, &options, &context, NULL) != LIBLOCK_OK) exit(3);
+  const liblock_status opened = liblock_open(url, &options, &context, NULL);
+  if (opened != LIBLOCK_OK) exit((int)opened);
   return context;
 }
 
-/* A child does this until it is killed: short holds that are never renewed, and now and then a long one that is. */
+/* A child does this until it is killed: short holds that are never renewed, and now and then a long one that is.
+ * Where it is told a status that it must not be told it ends by itself, with that. */
 static void child(const char *url, unsigned number) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   random_state += 1000003u * (number + 1);
@@ -70,10 +72,11 @@ static void child(const char *url, unsigned number) {
       options.renew = 1;
     }
     liblock_lock lock;
-    if (liblock_acquire(context, key, (size_t)size, &options, &lock, NULL) != LIBLOCK_OK) _exit(4);
+    const liblock_status taken = liblock_acquire(context, key, (size_t)size, &options, &lock, NULL);
+    if (taken != LIBLOCK_OK) _exit((int)taken);
     pause_ms(is_long ? 700 : random_up_to(3));
     const liblock_status status = liblock_release(context, lock, NULL);
-    if (status != LIBLOCK_OK && status != LIBLOCK_LOST) _exit(5);
+    if (status != LIBLOCK_OK && status != LIBLOCK_LOST) _exit((int)status);
   }
 }
 
@@ -86,15 +89,19 @@ static void kill_all(const char *url) {
   }
   pause_ms(1500);
   unsigned ended_early = 0;
+  int told = 0;
   for (unsigned i = 0; i < CHILDREN; i++) {
     pause_ms(random_up_to(20));
     kill(children[i], SIGKILL);
     int status;
     waitpid(children[i], &status, 0);
-    ended_early += !WIFSIGNALED(status);
+    if (WIFSIGNALED(status)) continue;
+    ended_early++;
+    told = WEXITSTATUS(status);
   }
-  check_figure(ended_early == 0, "every child was at work when it was killed", "%lld ended before",
-               ended_early);
+  char figures[64];
+  snprintf(figures, sizeof figures, "%u ended before, the last one with status %d", ended_early, told);
+  check_figures(ended_early == 0, "every child was at work when it was killed", figures);
 }
 
 static void keys_become_free(const char *url) {
