@@ -37,6 +37,13 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* What cannot go on is told in TAP's own words. */
+static void must(liblock_status status, const char *what) {
+  if (status == LIBLOCK_OK) return;
+  printf("Bail out! %s: %s\n", what, liblock_status_name(status));
+  exit(3);
+}
+
 /* The best 99th percentile of an acquire over some spans, in ms. */
 static double best_p99(liblock_context *context) {
   static double took[PAIRS_PER_SPAN];
@@ -45,9 +52,9 @@ static double best_p99(liblock_context *context) {
     for (int i = 0; i < PAIRS_PER_SPAN; i++) {
       liblock_lock lock;
       const double began = now_s();
-      if (liblock_acquire(context, "other", 5, NULL, &lock, NULL) != LIBLOCK_OK) exit(3);
+      must(liblock_acquire(context, "other", 5, NULL, &lock, NULL), "an unrelated acquire");
       took[i] = (now_s() - began) * 1e3;
-      if (liblock_release(context, lock, NULL) != LIBLOCK_OK) exit(3);
+      must(liblock_release(context, lock, NULL), "an unrelated release");
       pause_ms(1);
     }
     qsort(took, PAIRS_PER_SPAN, sizeof *took, by_size);
@@ -60,7 +67,7 @@ static double best_p99(liblock_context *context) {
 static void other(const char *url, int questions, int answers) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   liblock_context *context;
-  if (liblock_open(url, NULL, &context, NULL) != LIBLOCK_OK) _exit(3);
+  must(liblock_open(url, NULL, &context, NULL), "open of the other process");
   char question;
   while (read(questions, &question, 1) == 1) {
     const double figure = best_p99(context);
@@ -97,7 +104,7 @@ static void count_lost(const liblock_completion *completion, void *user_data) {
 
 static void acquire_all(liblock_context *context, liblock_lock *locks) {
   liblock_completions *ends;
-  if (liblock_completions_open(context, LEASES, &ends, NULL) != LIBLOCK_OK) exit(3);
+  must(liblock_completions_open(context, LEASES, &ends, NULL), "a queue of completions");
   liblock_acquire_options options;
   liblock_acquire_options_init(&options, sizeof options);
   options.ttl_ms = TTL_MS;
@@ -108,12 +115,12 @@ static void acquire_all(liblock_context *context, liblock_lock *locks) {
     char key[16];
     liblock_request request;
     const int size = snprintf(key, sizeof key, "lease-%d", i);
-    if (liblock_acquire_async(context, key, (size_t)size, &options, NULL, NULL, &request) != LIBLOCK_OK)
-      exit(3);
+    must(liblock_acquire_async(context, key, (size_t)size, &options, NULL, NULL, &request), "an acquire");
   }
   for (int i = 0; i < LEASES; i++) {
     liblock_completion end = {.struct_size = sizeof end};
-    if (liblock_completions_next(ends, 10000, &end) != LIBLOCK_OK || end.status != LIBLOCK_OK) exit(3);
+    must(liblock_completions_next(ends, 10000, &end), "the end of an acquire, within 10 s");
+    must(end.status, "an acquire's end");
     locks[i] = end.lock;
   }
   liblock_completions_free(ends);
@@ -123,7 +130,7 @@ static liblock_lock locks[LEASES];
 
 static liblock_context *open_with_leases(const char *url) {
   liblock_context *context;
-  if (liblock_open(url, NULL, &context, NULL) != LIBLOCK_OK) exit(3);
+  must(liblock_open(url, NULL, &context, NULL), "open");
   acquire_all(context, locks);
   return context;
 }
