@@ -59,7 +59,7 @@ void QuorumRun::look_at_configuration() {
         found.is_joint() ? ", and is joint" : "");
     if (is_another) {
       ++counters_["quorums_forgotten"];
-      forgotten_.insert(standing_.cluster);
+      was_forgotten_ = true;
     }
     standing_ = found;
     voters_ = nodes_of(found.now);
@@ -70,7 +70,8 @@ void QuorumRun::look_at_configuration() {
 }
 
 // Whether as many nodes of the quorum that stands are left as must vote: others have the mark of a quorum that whoever
-// came next began, since they had lost their data, and no context that knew of theirs had told them again.
+// came next began, since they had lost their data, and no context that knew of theirs had told them again. Of a joint
+// configuration either half may be the one that goes on.
 bool QuorumRun::can_vote_again() const {
   const auto may_be_of_it = [&](Node *node) {
     const std::string cluster = cluster_of(*node);
@@ -86,7 +87,7 @@ bool QuorumRun::can_vote_again() const {
 // Whoever goes by a quorum that was forgotten is granted nothing. Operators open it anew, and empty what it took of the
 // nodes of the other one.
 void QuorumRun::open_forgotten_anew() {
-  if (forgotten_.empty()) return check_clusters();
+  if (!was_forgotten_) return check_clusters();
   for (size_t i = 0, count = processes_.size(); i < count && wrong_.empty(); ++i) {
     Process &process = *processes_[i];
     if (process.host().is_killed() || !goes_by_another(process)) continue;
@@ -109,7 +110,7 @@ void QuorumRun::open_forgotten_anew() {
   check_clusters();
 }
 
-bool QuorumRun::goes_by_another(const Process &process) const {
+bool QuorumRun::goes_by_another(Process &process) const {
   const auto &membership = process.instance().membership;
   return standing_.epoch != 0 && membership.is_known() && membership.configuration().cluster != standing_.cluster;
 }

@@ -11,7 +11,6 @@
 
 #include <deque>
 #include <map>
-#include <set>
 
 #include "intervals/intervals.hpp"
 #include "intervals/registers.hpp"
@@ -134,7 +133,7 @@ class QuorumRun {
   std::vector<Node *> nodes_of(const liblock::quorum::Members &members) const;
   void look_at_configuration();
   bool can_vote_again() const;
-  bool goes_by_another(const Process &process) const;
+  bool goes_by_another(Process &process) const;
   void open_forgotten_anew();
   void check_clusters();
   std::vector<Node *> draw_nodes();
@@ -188,7 +187,7 @@ class QuorumRun {
   std::map<std::string, Nanos> ids_asked_;   // of those that were held at some time: since when
   liblock::quorum::Configuration standing_;  // the newest that a quorum was told; of epoch 0: not asked for
   std::vector<Node *> voters_;               // of it, by whom leases count
-  std::set<std::string> forgotten_;          // clusters that stood before another one did
+  bool was_forgotten_ = false;               // another cluster stood before it
   size_t votes_;
   std::vector<Node *> goal_;  // of the change that is not finished; empty: none
   size_t operator_ = 0;       // 0: none yet

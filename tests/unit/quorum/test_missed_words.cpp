@@ -85,17 +85,23 @@ void hears_of_a_loss_and_cannot_ask(Stage &s) {
   for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay_of_world();
 }
 
+// Beside another lock, that he holds on.
+const Wanted &holds_what_was_lost_meanwhile(Stage &s, bool renews) {
+  s.b->release(s.b->take("p").grant().handle);
+  s.a->take("o", waiting_ms(0, 60'000, renews));
+  s.world.run_ms(50);
+  const Wanted &his = s.a->take("k", waiting_ms(0, 60'000, renews));
+  s.world.run_ms(4'000);
+  hears_of_a_loss_and_cannot_ask(s);
+  return his;
+}
+
 }  // namespace
 
 UNIT_TEST(what_too_few_nodes_could_tell_of_a_word_is_asked_for_again) {
   for (const bool renews : {false, true}) {
     Stage s;
-    s.b->release(s.b->take("p").grant().handle);
-    s.a->take("o", waiting_ms(0, 60'000, renews));
-    s.world.run_ms(50);
-    const Wanted &mine = s.a->take("k", waiting_ms(0, 60'000, renews));
-    s.world.run_ms(4'000);
-    hears_of_a_loss_and_cannot_ask(s);
+    const Wanted &mine = holds_what_was_lost_meanwhile(s, renews);
     const Wanted &theirs = s.b->take("k", waiting_ms(10'000));
     EXPECT(s.world.run_until([&] { return mine.losses == 1; }, 1'500));
     EXPECT(!s.a->holds(mine.grant().handle) && s.b->holds(theirs.grant().handle));
@@ -104,12 +110,7 @@ UNIT_TEST(what_too_few_nodes_could_tell_of_a_word_is_asked_for_again) {
 
 UNIT_TEST(words_of_other_locks_do_not_put_off_what_is_asked_again) {
   Stage s;
-  s.b->release(s.b->take("p").grant().handle);
-  s.a->take("o", waiting_ms(0, 60'000, false));
-  s.world.run_ms(50);
-  const Wanted &mine = s.a->take("k", waiting_ms(0, 60'000, false));
-  s.world.run_ms(4'000);
-  hears_of_a_loss_and_cannot_ask(s);
+  const Wanted &mine = holds_what_was_lost_meanwhile(s, false);
   for (int i = 0; i < 10; ++i) {
     EXPECT(s.nodes[4]->ask({"PUBLISH", "ll1:i:" + s.a->instance().id, "lliblock:o"}).is(1));
     s.world.run_ms(300);
