@@ -127,6 +127,13 @@ def growth_differs():
     yield from not_on_page(scale.PAGE, scale.MARKER, anew)
 
 
+def grows_worse_than_it_may():
+    """Judged anew: what an exponent may be at most is of CURVES, not of the day of the run."""
+    for entry in growth_anew(result_of(scale.RESULTS.name)):
+        if entry["verdict"] not in ("met", ""):
+            yield f"{entry['curve']}: {entry['label']}: {entry['verdict'].lower()}"
+
+
 def not_of_a_table():
     of_tables = {table.reference for table in groups.TABLES.values()} | {scale.RESULTS.name}
     for path in sorted((HERE / "results").glob("reference*.json")):
@@ -142,6 +149,7 @@ def main():
         tap.rule(f"{table.reference} was measured on a machine of one speed", changed_its_speed(table))
         tap.rule(f"{table.page} says why its marks are missed", misses_unexplained(table))
     tap.rule(f"docs/{scale.PAGE.name}: {scale.MARKER} is what {scale.RESULTS.name} says", growth_differs())
+    tap.rule("no cost grows faster than it may, and none is above its bound", grows_worse_than_it_may())
     tap.rule(f"{scale.RESULTS.name} was measured well", not_measured_well(result_of(scale.RESULTS.name)))
     tap.rule("what misses its mark has a profile, and docs/profiles.md shows it", profiles_differ())
     tap.rule("every result is of a table", not_of_a_table())
