@@ -5,6 +5,8 @@
   report.py ROOT            prints the tables of what the suites left there
   report.py ROOT --write    keeps that (results.json; of what did not run, or ran in a smaller size, what was kept
                             before) and puts the tables into the page
+  report.py ROOT --stamp T  notes of which commit, and on how many processors, that is which was left there since T
+                            (seconds since 1970)
   report.py ROOT --check    wants the page to be what results.json says; TAP
 """
 import argparse
@@ -62,7 +64,7 @@ def gathered(folder):
             if "program" in one:
                 add_program(suite["programs"], one.pop("program"), one)
             else:
-                suite |= {key: one[key] for key in ("size", "said", "seconds")}
+                suite |= one
         results["suites"][path.stem.removeprefix("suite-")] = suite
     return results
 
@@ -118,14 +120,28 @@ def merged(before, now):
     return {**before, **taken, "suites": {**before.get("suites", {}), **suites}}
 
 
-def where_and_what(root):
-    """Of which commit, on how many processors, beside which server."""
-    def says(*words):
-        told = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
-        return told.stdout.strip()
+def says(root, *words):
+    return subprocess.run(words, cwd=root, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def stamp(root, folder, since):
+    """Whoever takes the figures over later may stand at another commit."""
+    of_now = {"commit": says(root, "git", "describe", "--always", "--dirty"),
+              "processors": len(os.sched_getaffinity(0))}
+    for path in folder.iterdir():
+        if path.stat().st_mtime < since:
+            continue
+        if path.suffix == ".jsonl":
+            with path.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(of_now) + "\n")
+        elif path.suffix == ".json":
+            path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | of_now) + "\n", encoding="utf-8")
+
+
+def beside(root):
+    """On how many processors, and beside which server, it was taken over."""
     server = os.environ.get("LIBLOCK_REDIS_SERVER", "redis-server")
-    return {"commit": says("git", "describe", "--always", "--dirty"), "processors": len(os.sched_getaffinity(0)),
-            "server": " ".join(says(server, "--version").split()[:3])}
+    return {"processors": len(os.sched_getaffinity(0)), "server": " ".join(says(root, server, "--version").split()[:3])}
 
 
 def table(heads, rows):
@@ -134,29 +150,31 @@ def table(heads, rows):
 
 
 def goals_table(results):
-    rows = [(name, wanted, there, "met" if is_met else "**not met**", f"`{command}`")
-            for name, wanted, there, is_met, command in goals.judged(goals.Results(results))]
+    rows = [(name, wanted, there, "met" if is_met else "**not met**", of_when, f"`{command}`")
+            for name, wanted, there, is_met, of_when, command in goals.judged(goals.Results(results))]
     met = sum("**" not in row[3] for row in rows)
     last = results.get("last")
-    of = f" Last taken over at {last['commit']}: {last['processors']} processors, {last['server']}." if last else ""
-    return f"{met} of {len(rows)} goals are met.{of}\n\n" + table(("", "goal", "now", "", "again"), rows)
+    of = f" {last['processors']} processors, {last['server']}." if last else ""
+    return f"{met} of {len(rows)} goals are met.{of} Beside each stands the day of its run, and, since 2026-11-26, " \
+        "the commit: code that is newer has passed the gate, which has a smaller form of most of them.\n\n" + \
+        table(("", "goal", "now", "", "of", "again"), rows)
 
 
 def nemesis_table(results):
     run = results.get("nemesis")
     if not run:
         return None
-    rows = [(name, one["runs"], one["hits"], one.get("felt", "-"), one["violations"], one["guard_violations"])
+    rows = [(name, one["runs"], one.get("felt", "-"), one["violations"], one["guard_violations"])
             for name, one in sorted(run["kinds"].items())]
-    heads = ("kind", "begun", "while somebody acquired or released", "felt", "promises broken", "older tokens let in")
+    heads = ("kind", "begun", "felt", "promises broken", "older tokens let in")
     aside = f", {run['doubles_outside']} times two held at once" if "doubles_outside" in run else ""
     return "## Kinds of nemesis\n\n" + table(heads, rows) + \
-        "\n\nFelt: a call met by it failed, or its client was gone; or a release took more than five times as long " \
-        "as half of them do.\n\nPromised, and judged, is that nobody holds what another one holds, that tokens rise, " \
-        "that no update of " \
-        "the resource that looks at tokens is lost, and that everybody goes on. Of one server that forgets what it " \
-        "was told, or whose clock jumps (wiped, rolled-back, emptied, evicting, failed-over, clock-stepped) the " \
-        f"first of these is not promised{aside}: there the token is what protects.\n\n" \
+        "\n\nEach met a call that was under way. Felt: a call met by it failed, or its client was gone; or a release " \
+        "took more than five times as long as half of them do.\n\nPromised, and judged, is that nobody holds what " \
+        "another one holds, that tokens rise, that no update of the resource that looks at tokens is lost, and that " \
+        "everybody goes on. Of one server that forgets what it was told, or whose clock jumps (wiped, rolled-back, " \
+        f"emptied, evicting, failed-over, clock-stepped) the first of these is not promised{aside}: there the token " \
+        "is what protects.\n\n" \
         f"{run.get('operations', 0):,} operations, {run.get('hand_overs', 0):,} hand-overs; without a guard " \
         f"{run.get('lost_updates_without_guard', 0)} updates were lost (the test bites), with it " \
         f"{run.get('with_guard', 0)}. Again: `{run.get('command', '')}`, {run['day']}."
@@ -241,9 +259,9 @@ def coverage_table(results):
 
 
 def suites_table(results):
-    rows = [(name, one.get("size", ""), one.get("said", ""), one.get("seconds", ""), one["day"])
+    rows = [(name, one.get("size", ""), one.get("said", ""), one.get("seconds", ""), one["day"], one.get("commit", ""))
             for name, one in sorted(results["suites"].items())]
-    return "## Suites\n\n" + table(("suite", "form", "tests", "seconds", "day"), rows) if rows else None
+    return "## Suites\n\n" + table(("suite", "form", "tests", "seconds", "day", "commit"), rows) if rows else None
 
 
 def render(results):
@@ -267,6 +285,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", type=pathlib.Path, help="of this repository")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--stamp", type=float, metavar="T")
     parser.add_argument("--check", action="store_true")
     words = parser.parse_args()
     root = words.root.resolve()
@@ -277,12 +296,16 @@ def main():
         tap.rule("the_page_is_what_the_results_say",
                  [] if is_same else ["docs/reliability.md: python3 tests/reliability/report.py . --write"])
         tap.finish()
-    results = gathered(pathlib.Path(os.environ.get("LIBLOCK_RELIABILITY", root / "build/reliability")))
+    left = pathlib.Path(os.environ.get("LIBLOCK_RELIABILITY", root / "build/reliability"))
+    if words.stamp is not None:
+        stamp(root, left, words.stamp)
+        return
+    results = gathered(left)
     if not words.write:
         print(render(results) if len(results) > 1 or results["suites"] else
               "report: no suite has left anything in build/reliability yet; what is kept: docs/reliability.md")
         return
-    results = merged(kept(), slim(results, merged(kept(), results))) | {"last": where_and_what(root)}
+    results = merged(kept(), slim(results, merged(kept(), results))) | {"last": beside(root)}
     KEPT.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     results = kept()  # in the order in which --check will find it
     before, _, after = parts_of(page.read_text(encoding="utf-8"))
