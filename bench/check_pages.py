@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE.parent / "tools"))
 
 import profiles  # noqa: E402  (the path had to be set first)
 import scale  # noqa: E402
-from harness import groups, machine, report  # noqa: E402
+from harness import groups, machine, others, report  # noqa: E402
 from harness.scale_rows import CURVES  # noqa: E402
 from tap import Tap  # noqa: E402
 
@@ -111,13 +111,18 @@ def growth_anew(run):
             for curve in CURVES for cost in curve.costs]
 
 
-def growth_differs():
-    run = result_of(scale.RESULTS.name)
+def is_whole(run):
+    """Has it each cost of each curve at each size in all its rounds?"""
     there = {(entry["curve"], entry["label"]): {(int(size), len(each)) for size, each in entry["rounds"].items()}
              for entry in run["figures"]}
     wanted = {(curve.id, cost.label): {(size, run["rounds"]) for size in curve.sizes}
               for curve in CURVES for cost in curve.costs}
-    if there != wanted:
+    return there == wanted
+
+
+def growth_differs():
+    run = result_of(scale.RESULTS.name)
+    if not is_whole(run):
         yield f"{scale.RESULTS.name} has not each cost of each curve at each size in {run['rounds']} rounds"
         return
     kept, anew = (scale.as_markdown({**run, "figures": figures}, CURVES)
@@ -129,16 +134,26 @@ def growth_differs():
 
 def grows_worse_than_it_may():
     """Judged anew: what an exponent may be at most is of CURVES, not of the day of the run."""
-    for entry in growth_anew(result_of(scale.RESULTS.name)):
+    run = result_of(scale.RESULTS.name)
+    for entry in growth_anew(run) if is_whole(run) else ():
         if entry["verdict"] not in ("met", ""):
             yield f"{entry['curve']}: {entry['label']}: {entry['verdict'].lower()}"
 
 
 def not_of_a_table():
-    of_tables = {table.reference for table in groups.TABLES.values()} | {scale.RESULTS.name}
-    for path in sorted((HERE / "results").glob("reference*.json")):
-        if path.name not in of_tables:
+    of_tables = {table.reference for table in groups.TABLES.values()}
+    of_tables |= {scale.RESULTS.name, profiles.RESULTS.name, "times.json"}
+    of_tables |= {path.name for path in others.RESULTS.glob(others.PATTERN)}
+    for path in sorted(others.RESULTS.glob("*.json")):
+        if path.name not in of_tables and not path.name.startswith("run-"):
             yield f"{path.name} is of no table"
+
+
+def others_differ():
+    for name, run in others.kept().items():
+        yield from others.problems(name, run)
+    for place in others.PLACES:
+        yield from not_on_page(ROOT / place.page, place.marker, others.as_markdown(place))
 
 
 def main():
@@ -153,6 +168,7 @@ def main():
     tap.rule(f"{scale.RESULTS.name} was measured well", not_measured_well(result_of(scale.RESULTS.name)))
     tap.rule("what misses its mark has a profile, and docs/profiles.md shows it", profiles_differ())
     tap.rule("every result is of a table", not_of_a_table())
+    tap.rule("what other hosts said of the rows with a mark is what their results say", others_differ())
     tap.rule("all of it was measured within half an hour, the local rows within two minutes", measured_for_too_long())
     tap.finish()
 

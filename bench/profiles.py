@@ -52,6 +52,7 @@ def measure(build):
     by_benchmark = {}
     for row, label, metric in missed():
         by_benchmark.setdefault(metric.split(":")[0], []).append((row, label, metric))
+    commit = machine.describe_commit(str(HERE.parent))
     progress, profiles = Progress(len(by_benchmark)), []
     for benchmark, wanted in by_benchmark.items():
         progress.begins(benchmark)
@@ -59,7 +60,8 @@ def measure(build):
         profiles.append({"row": row, "labels": [label for _, label, _ in wanted], **profiled(build, metric)})
     progress.ends()
     return {"when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "machine": machine.describe_machine(), "build": machine.describe_build(build), "profiles": profiles}
+            "commit": commit, "machine": machine.describe_machine(), "build": machine.describe_build(build),
+            "profiles": profiles}
 
 
 def of_samples(profile):
@@ -81,8 +83,10 @@ def of_instructions(profile):
 
 def as_markdown(run):
     where, build = run["machine"], run["build"]
-    lines = [f"{run['when'][:10]}. {where['cpu']}, {where['cpus']} CPUs, Linux {where['kernel']}, {where['libc']}; "
-             f"{build['compiler']}, optimization {build.get('optimization')}. {profiling.HERTZ} samples a second."]
+    commit = f", commit {run['commit']}" if run.get("commit") else ""
+    lines = [f"{run['when'][:10]}{commit}. {where['cpu']}, {where['cpus']} CPUs, Linux {where['kernel']}, "
+             f"{where['libc']}; "
+             f"{build['compiler']}, {machine.build_words(build)}. {profiling.HERTZ} samples a second."]
     for profile in run["profiles"]:
         lines += ["", f"## {profile['row']}", "", f"Missed: {'; '.join(profile['labels'])}.", ""]
         lines += of_samples(profile) if profile["kind"] == "samples" else of_instructions(profile)
@@ -96,7 +100,7 @@ def main():
     options = parser.parse_args()
     build = options.build or os.environ.get("LIBLOCK_BUILD") or machine.find_build(str(HERE.parent))
     if not build:
-        sys.exit("no build with benchmarks: meson setup build-bench -Dbench=enabled -Dbuildtype=release")
+        sys.exit("no build with benchmarks: meson setup build-bench -Dbench=enabled")
     run = measure(os.path.abspath(build))
     text = as_markdown(run)
     print(text)

@@ -18,7 +18,7 @@ import sys
 import time
 from collections import Counter
 
-from harness import groups, java_peers, machine, peers, programs, report, servers
+from harness import groups, java_peers, machine, others, peers, programs, report, servers
 from harness.failed import Failed
 from harness.peer_rows import AT_NIGHT
 from harness.progress import Progress
@@ -155,7 +155,7 @@ def main():
         sys.exit("--write needs all rows of a table and at least 5 rounds")
     build = options.build or os.environ.get("LIBLOCK_BUILD") or machine.find_build(os.path.dirname(HERE))
     if not build:
-        sys.exit("no build with benchmarks: meson setup build-bench -Dbench=enabled -Dbuildtype=release")
+        sys.exit("no build with benchmarks: meson setup build-bench -Dbench=enabled")
     os.makedirs(RESULTS, exist_ok=True)
     lock = open(os.path.join(RESULTS, ".running"), "w")
     say("waiting for another run to end") if not free(lock) else None
@@ -172,7 +172,7 @@ def free(lock):
 
 
 def run_and_report(options, selected, build):
-    described = machine.describe_build(build)
+    described, commit = machine.describe_build(build), machine.describe_commit(os.path.dirname(HERE))
     steps, missing = prepare(build, selected)
     quiet = machine.wait_until_quiet(options.patience, say)
     failures = {}
@@ -183,7 +183,7 @@ def run_and_report(options, selected, build):
     missing.update(peers.failed({need for row in selected for need in row.needs} - missing.keys(), taken))
     entries = report.figures(selected, taken, missing)
     now = datetime.datetime.now(datetime.timezone.utc)
-    run = {"when": now.isoformat(timespec="seconds"), "version": library_version(build),
+    run = {"when": now.isoformat(timespec="seconds"), "version": library_version(build), "commit": commit,
            "rounds": options.rounds, "seconds": round(seconds), "foreign": foreign,
            "machine": machine.describe_machine(),
            "build": described, "figures": entries, "metrics": taken}
@@ -236,6 +236,7 @@ def write_tables(selected, run, missing):
         page = os.path.join(os.path.dirname(HERE), table.page)
         report.into_page(page, table.marker, report.as_markdown(table, entries, {**run, "metrics": taken}))
         say(f"{table.page} has the new table")
+    others.into_pages()
 
 
 def say_what_was_missed(entries):

@@ -132,17 +132,22 @@ def cells(entry, sizes):
     allowed += f"{'; ' if allowed else ''}{entry['most']:,} {entry['unit']}" if "most" in entry else ""
     values = [shown(entry["values"][str(size)]) if str(size) in entry["values"] else "" for size in sizes]
     return [entry["label"], entry["unit"], *values, f"{100 * entry['spread']:.0f} %", fitted, allowed,
-            entry["verdict"]]
+            entry["verdict"] or "not judged"]
+
+
+def fitted_from(curve):
+    first = curve.judged[0]
+    return "exponents over all sizes" if first == curve.sizes[0] else f"exponents from {first:,} on"
 
 
 def as_markdown(run, curves):
     machine_, build = run["machine"], run["build"]
-    lines = [f"{run['when'][:10]}, liblock {run['version']}. {machine_['cpu']}, {machine_['cpus']} CPUs, Linux "
-             f"{machine_['kernel']}, {machine_['libc']}; {build['compiler']}, buildtype {build.get('buildtype')}. "
+    lines = [f"{report.measured_what(run)}. {machine_['cpu']}, {machine_['cpus']} CPUs, Linux "
+             f"{machine_['kernel']}, {machine_['libc']}; {build['compiler']}, {machine.build_words(build)}. "
              f"{run['server']}, {run['rounds']} rounds. Others used {100 * run['foreign']:.0f} % of the machine "
              "meanwhile.", ""]
     for curve in curves:
-        lines += [f"**{curve.title}**", "",
+        lines += [f"**{curve.title}** ({fitted_from(curve)})", "",
                   "| of one | unit | " + " | ".join(f"{size:,}" for size in curve.sizes) +
                   " | spread | exponent | at most | |",
                   "| --- | --- |" + " ---: |" * (len(curve.sizes) + 3) + " --- |"]
@@ -158,7 +163,7 @@ def as_text(run, curves):
         rows = [["", "unit", *(f"{size:,}" for size in curve.sizes), "spread", "exponent", "at most", ""]]
         rows += [cells(entry, curve.sizes) for entry in run["figures"] if entry["curve"] == curve.id]
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines += [f"--- {curve.id}: {curve.title}"]
+        lines += [f"--- {curve.id}: {curve.title} ({fitted_from(curve)})"]
         lines += ["  ".join(text.ljust(width) if i < 2 else text.rjust(width)
                             for i, (text, width) in enumerate(zip(row, widths))).rstrip() for row in rows]
     return "\n".join(lines)
@@ -180,16 +185,18 @@ def main():
     build = given.build or os.environ.get("LIBLOCK_BUILD") or machine.find_build(str(HERE.parent))
     program = pathlib.Path(build or "", "bench", "bench-scale").absolute()
     if not program.exists():
-        sys.exit("no bench-scale: meson setup build-bench -Dbench=enabled -Dbuildtype=release; ninja -C build-bench")
+        sys.exit("no bench-scale: meson setup build-bench -Dbench=enabled; ninja -C build-bench")
     curves = [curve for curve in CURVES if not given.curves or curve.id.startswith(tuple(given.curves))]
     if not curves or (given.write_docs and (len(curves) != len(CURVES) or given.rounds < ROUNDS)):
         sys.exit("no such curve" if not curves else f"--write-docs takes all curves, and {ROUNDS} rounds at least")
+    commit = machine.describe_commit(str(ROOT))
     with machine.ForeignLoad() as load:
         entries = measure(str(program), curves, given.rounds)
     version = subprocess.run(["redis-server", "--version"], capture_output=True, text=True).stdout
     run = {"when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
            "version": json.loads(subprocess.run([program, "version", "1", "local:"], capture_output=True, text=True,
                                                 check=True).stdout)["liblock_version"],
+           "commit": commit,
            "server": "Redis " + version.split("v=")[1].split()[0] if "v=" in version else "no server",
            "rounds": given.rounds, "seconds": round(load.seconds), "foreign": load.share,
            "machine": machine.describe_machine(), "build": machine.describe_build(build),

@@ -132,9 +132,32 @@ def describe_build(build):
         "compiler": (_output(*command, "--version") or " ".join(command)).splitlines()[0],
         "buildtype": options.get("buildtype"),
         "optimization": options.get("optimization"),
+        "debug": options.get("debug"),
+        "b_ndebug": options.get("b_ndebug"),
         "lto": options.get("b_lto"),
         "warnings": warnings,
     }
+
+
+def build_words(build):
+    """What the pages say of it. Results of before 2026-11-27 do not have all of that: what they have not is not said.
+    buildtype is left out: it says debug of a build that is optimized, where nobody has set it."""
+    off = {"true": True, "false": False, "if-release": build.get("buildtype") in ("release", "plain")}
+    has = ["debug information"] if build.get("debug") else []
+    if off.get(str(build.get("b_ndebug")).lower()) is False:
+        has.append("assertions")
+    return f"optimization {build.get('optimization')}" + (f", with {' and '.join(has)}" if has else "")
+
+
+# What is built and what measures it; not results and pages, which the first half of a run writes before the second.
+MEASURED = ("core", "capi", "bench", "meson.build", "meson.options", ":!bench/results", ":!*.md")
+
+
+def describe_commit(root):
+    """Of what is measured: its commit, with -dirty where a file of it was changed since; None: not known."""
+    commit = _output("git", "-C", root, "describe", "--always")
+    changed = _output("git", "-C", root, "status", "--porcelain", "--untracked-files=no", "--", *MEASURED)
+    return None if not commit or changed is None else commit + ("-dirty" if changed else "")
 
 
 def find_build(root):

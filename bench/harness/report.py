@@ -5,6 +5,8 @@ greatest; what could not be measured is named with the reason, never left out.""
 import re
 from statistics import median
 
+from .machine import build_words
+
 HEADINGS = ("id", "measure", "median", "min - max", "unit", "reach", "aim", "verdict")
 
 
@@ -77,6 +79,12 @@ def _times(ascending):
     return ascending[-1] / ascending[0]
 
 
+def measured_what(run):
+    """When, which version, and of which commit where that is known: results of before 2026-11-27 do not say."""
+    commit = f" (commit {run['commit']})" if run.get("commit") else ""
+    return f"{run['when'][:10]}, liblock {run['version']}{commit}"
+
+
 def as_markdown(table, entries, run):
     rows = table.rows
     lines = [f"| {' | '.join(HEADINGS)} |", "| --- | --- | ---: | ---: | --- | --- | --- | --- |"]
@@ -88,9 +96,9 @@ def as_markdown(table, entries, run):
                 lines.append(f"| {' | '.join(cells)} |")
     machine, build = run["machine"], run["build"]
     head = [
-        f"{run['when'][:10]}, liblock {run['version']}, {run['rounds']} rounds. "
+        f"{measured_what(run)}, {run['rounds']} rounds. "
         f"{machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, {machine['libc']}; "
-        f"{build['compiler']}, buildtype {build.get('buildtype')}, optimization {build.get('optimization')}"
+        f"{build['compiler']}, {build_words(build)}"
         f"{', ' + machine['go'] if machine.get('go') else ''}. "
         f"Others used at most {100 * run['foreign']:.1f} % of the machine during a program."]
     found = swing(table.probes, run["metrics"])

@@ -10,7 +10,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "tools")]
 
-from harness import groups, machine, profiling, programs, progress, recording, report, rows, servers  # noqa: E402
+from harness import groups, machine, others, profiling, programs, progress  # noqa: E402
+from harness import recording, report, rows, servers  # noqa: E402
 from tap import Tap  # noqa: E402
 
 BEGIN, END = "<!-- figures X: begin (written by run.py --write) -->", "<!-- figures X: end -->"
@@ -79,6 +80,31 @@ def speed_of_the_machine():
     if "Of 2 programs that are not liblock's and keep one CPU busy (rate, floor) the one that changed most took " \
        "up to 1.60 times" not in said:
         problems.append(said)
+    return problems
+
+
+def builds_described():
+    """A build says what it is; a result that does not know says less, and nothing wrong."""
+    cases = (({"optimization": "3", "debug": True, "b_ndebug": "false", "buildtype": "debug"},
+              "optimization 3, with debug information and assertions"),
+             ({"optimization": "3", "b_ndebug": "if-release", "buildtype": "release"}, "optimization 3"),
+             ({"optimization": "2", "b_ndebug": True}, "optimization 2"),
+             ({"optimization": "3", "buildtype": "debug"}, "optimization 3"))
+    return [machine.build_words(build) for build, words in cases if machine.build_words(build) != words]
+
+
+def other_hosts():
+    """A figure of another host is judged by today's mark, and one that does not follow from its rounds is found."""
+    part, row = next((part, row) for row in groups.TABLES["L"].rows for part in row.parts if part.goal)
+    entry = {"row": row.id, "label": part.label, "reach": "<= 2.5", "values": [2.0, 9.0, 4.0], "median": 4.0,
+             "min": 2.0, "max": 9.0, "verdict": "aim met", "differs": "of less"}
+    run = {"figures": [entry], "build": {"warnings": []}}
+    problems = list(others.problems("x", run))
+    if others.cell(part, entry) != "4.00 (2.00 - 9.00) MISSED, of less" or others.cell(part, None) != "not measured":
+        problems.append(others.cell(part, entry))
+    for wrong in ({**entry, "median": 3.9}, {**entry, "label": "gone"}):
+        if not list(others.problems("x", {**run, "figures": [wrong]})):
+            problems.append(f"taken for right: {wrong}")
     return problems
 
 
@@ -281,6 +307,8 @@ def main():
     tap.rule("a_sample_counts_for_its_thread_and_function_and_the_measuring_for_nothing", samples_counted())
     tap.rule("of_a_call_instructions_and_misses_are_read_by_function", calls_counted())
     tap.rule("a_profile_of_nothing_is_none", empty_profiles())
+    tap.rule("what_is_known_of_a_build_is_said_and_no_more", builds_described())
+    tap.rule("figures_of_other_hosts_are_judged_by_the_marks_of_today", other_hosts())
     tap.rule("the_table_in_the_readme_is_replaced_and_nothing_else", readme_table())
     tap.finish()
 

@@ -73,7 +73,12 @@ def tables():
     found = scale.cells(entry, CURVE.sizes)
     wanted = ["one", "us", "2", "3", "4", "12,346", "25 %", f"{entry['exponent']:.2f}", f"{entry['exponent_most']:.2f}",
               "GROWS TOO FAST"]
-    return [] if found == wanted else [str(found)]
+    if found != wanted:
+        yield str(found)
+    if scale.cells({**entry, "verdict": ""}, CURVE.sizes)[-1] != "not judged":
+        yield "nobody sees what is not judged"
+    if scale.fitted_from(CURVE) != "exponents from 100 on":
+        yield scale.fitted_from(CURVE)
 
 
 def curves_of_the_mission():
