@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A page of docs/coming-from has everything of the original that the list beside it (NAME.list for NAME.md) names.
+"""A page of docs/coming-from names only what exists, and promises nothing in loose words; and it has everything of the
+original that the list beside it (NAME.list for NAME.md) names, if there is one.
 
 A list has one item per line, "KIND: NAME" or "KIND: NAME = DETAIL" (a default, or what an event carries); `#` begins
 a comment. In the page a table is about the kind that its first column is headed with: the names in backquotes in that
@@ -8,7 +9,9 @@ column are items, the column behind it has the details if the list has any, and 
 stands for the item here. A table headed "behaviour" names no items. Where the column behind the first is headed with
 another kind, the names in it are items of that kind.
 
-What is not there yet stands as "planned: issue N", and only such a line may name what no header declares.
+What is not there yet stands as "planned: issue N", and only such a line may name what no header declares; "later" as
+a promise ("*later*", or behind a comma at the end of a cell) is none. A column headed "test" names tests, so no
+function of ours stands there.
 Usage: check_coming_from.py ROOT [HEADER...], the headers being read besides those of ROOT. Prints TAP.
 """
 import collections
@@ -24,6 +27,7 @@ QUOTED = re.compile(r"`([^`]+)`")
 PUBLIC = re.compile(r"(?<![\w/.-])(liblock_[a-z][a-z_]*|LIBLOCK_[A-Z][A-Z_]*)(?![\w*…-]|\.(?:h|so|pc)\b)")
 STATUS = re.compile(r"\b[A-Z][A-Z_]{2,}\b")
 PLANNED = re.compile(r"planned: issue \d")
+LATER = re.compile(r"(?:^|[,;:(] ?)later[.)]?$")
 OTHER_WORDS = {"URL"}
 
 Row = collections.namedtuple("Row", "line kind names detail answer detail_kind")
@@ -123,6 +127,22 @@ def loose_plans(page):
     for number, line in enumerate(page.splitlines(), 1):
         if len(re.findall(r"\b[Pp]lanned\b", line)) != len(PLANNED.findall(line)):
             yield f"{number}: not 'planned: issue N'"
+        cells = cells_of(line) if line.startswith("|") else []
+        if "*later*" in line or any(LATER.search(cell) for cell in cells):
+            yield f"{number}: 'later' is no plan; not 'planned: issue N'"
+
+
+def functions_as_tests(page):
+    """The rows below a head whose last column is "test", where that column has a function."""
+    is_about_tests = False
+    for number, line in enumerate(page.splitlines(), 1):
+        if not line.startswith("|"):
+            is_about_tests = False
+            continue
+        last = cells_of(line)[-1]
+        is_about_tests = is_about_tests or last == "test"
+        for name in PUBLIC.findall(last) if is_about_tests else ():
+            yield f"{number}: {name} is no test"
 
 
 def words_of(root, headers):
@@ -134,25 +154,37 @@ def words_of(root, headers):
     return words | {f"LIBLOCK_{name}" for name in statuses}
 
 
+def problems_of_list(path, rows):
+    """(rule, what breaks it) of a page with a list."""
+    items, wrong = items_of(path.read_text(encoding="utf-8"))
+    yield "a_list_has_one_item_per_line_and_none_twice", wrong or ([] if items else ["the list is empty"])
+    yield "every_item_of_the_list_has_one_row", missing_items(items, rows)
+    yield "every_row_is_about_items_of_the_list", unknown_items(items, rows)
+    yield "defaults_and_contents_are_those_of_the_list", wrong_details(items, rows)
+    yield "something_stands_for_every_item", missing_answers(rows)
+
+
+def problems_of_page(page, rows, words):
+    yield "every_name_of_ours_exists", unknown_names(page, rows, words)
+    yield "what_is_planned_names_its_issue", loose_plans(page)
+    yield "a_column_of_tests_names_no_function", functions_as_tests(page)
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     words = words_of(root, map(pathlib.Path, sys.argv[2:]))
-    lists = sorted((root / FOLDER).glob("*.list"))
+    folder = root / FOLDER
+    lists = sorted(folder.glob("*.list"))
     problems = collections.defaultdict(list)
-    for path in lists:
-        items, wrong = items_of(path.read_text(encoding="utf-8"))
-        page = path.with_suffix(".md").read_text(encoding="utf-8") if path.with_suffix(".md").exists() else ""
+    for name in sorted({path.stem for path in [*lists, *folder.glob("*.md")]}):
+        path = folder / f"{name}.md"
+        page = path.read_text(encoding="utf-8") if path.exists() else ""
         rows = list(rows_of(page))
-        for rule, found in (
-                ("a_list_has_one_item_per_line_and_none_twice", wrong or ([] if items else ["the list is empty"])),
-                ("every_item_of_the_list_has_one_row", missing_items(items, rows)),
-                ("every_row_is_about_items_of_the_list", unknown_items(items, rows)),
-                ("defaults_and_contents_are_those_of_the_list", wrong_details(items, rows)),
-                ("something_stands_for_every_item", missing_answers(rows)),
-                ("every_name_of_ours_exists", unknown_names(page, rows, words)),
-                ("what_is_planned_names_its_issue", loose_plans(page))):
-            problems[rule] += [f"{path.name if rule.startswith('a_list') else path.stem + '.md'}:{one}"
-                               for one in found]
+        found = list(problems_of_page(page, rows, words))
+        if (listed := folder / f"{name}.list") in lists:
+            found += problems_of_list(listed, rows)
+        for rule, broken in found:
+            problems[rule] += [f"{name}{'.list' if rule.startswith('a_list') else '.md'}:{one}" for one in broken]
     tap = Tap()
     tap.rule("there_are_lists_to_check", [] if lists else [f"none in {FOLDER}"])
     for rule, found in problems.items():

@@ -55,12 +55,24 @@ PAGE = """# Coming from there
 """
 FOLDER = "docs/coming-from/"
 PAGE_NAME, LIST_NAME = FOLDER + "there.md", FOLDER + "there.list"
+BARE_NAME = FOLDER + "without_a_list.md"
+BARE = """# Another
+
+| there | liblock | test |
+|---|---|---|
+| waits | `liblock_acquire`, served a moment later | `a_release_hands_over` |
+"""
 HEADER_NAME = "capi/include/liblock/liblock.h"
 
 
 def page(old, new):
     assert PAGE.count(old) == 1, old
     return {PAGE_NAME: PAGE.replace(old, new)}
+
+
+def bare(old, new):
+    assert BARE.count(old) == 1, old
+    return {BARE_NAME: BARE.replace(old, new)}
 
 
 def listed(old, new):
@@ -70,7 +82,7 @@ def listed(old, new):
 
 def main():
     tap = Tap()
-    base = {PAGE_NAME: PAGE, LIST_NAME: LIST, HEADER_NAME: HEADER, FOLDER + "without_a_list.md": "# Another\n"}
+    base = {PAGE_NAME: PAGE, LIST_NAME: LIST, HEADER_NAME: HEADER, BARE_NAME: BARE}
     item, row, detail = "item_of_the_list", "row_is_about", "defaults_and_contents"
     cases = [
         ("a_line_that_is_no_item_is_found", listed("keyword: ttl\n", "keyword: ttl\nkeyword ttl\n"),
@@ -102,6 +114,16 @@ def main():
          "name_of_ours"),
         ("a_promise_without_an_issue_is_found",
          page("as long as `it_takes`", "planned for later"), "planned_names_its_issue"),
+        ("a_promise_for_later_is_found", page("as long as `it_takes`", "bindings wait, later"),
+         "planned_names_its_issue"),
+        ("a_promise_for_later_that_is_a_sign_is_found", bare("# Another", "# Another\n\n*later* is a promise."),
+         "planned_names_its_issue"),
+        ("a_function_among_the_tests_is_found", page("`a_release_hands_over`", "`liblock_acquire`"),
+         "tests_names_no_function"),
+        ("a_function_that_is_not_there_is_found_in_a_page_without_a_list", bare("liblock_acquire", "liblock_aquire"),
+         "name_of_ours"),
+        ("a_field_that_is_not_there_is_found_in_a_page_without_a_list", bare("`liblock_acquire`", "`wait_s`"),
+         "name_of_ours"),
     ]
     on_tree(tap, "check_coming_from.py", base, cases)
     with tempfile.TemporaryDirectory() as root:

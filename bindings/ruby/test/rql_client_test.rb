@@ -76,6 +76,23 @@ class RqlClientTest < Minitest::Test
     assert_raises(RedisQueuedLocks::ArgumentError) { where.call(host: "h", ssl: true, ssl_params: { cert: 5 }) }
   end
 
+  def test_sentinels_are_refused_whoever_asks_for_their_master
+    pinned = redis.config.dup.tap { |one| one.define_singleton_method(:sentinel?) { true } }
+    [pinned, Struct.new(:config).new(pinned)].each do |given|
+      error = assert_raises(RedisQueuedLocks::ArgumentError) { RedisQueuedLocks::Client.new(given) }
+      assert_match(/no sentinels/, error.message)
+    end
+    plain = redis.config.dup.tap { |one| one.define_singleton_method(:sentinel?) { false } }
+    RedisQueuedLocks::Client.new(plain).lock("a") { assert client.locked?("a") }
+  end
+
+  def test_sentinels_of_redis_rb_are_refused
+    require "redis"
+    where = URI(RqlHelper::URL)
+    given = Redis.new(url: "redis://main", sentinels: [{ host: where.host, port: where.port }])
+    assert_raises(RedisQueuedLocks::ArgumentError) { RedisQueuedLocks::Client.new(given) }
+  end
+
   def test_user_and_password_of_a_url_or_a_client_are_used
     redis.call("ACL", "SETUSER", "rql", "on", ">p@w", "~*", "&*", "+@all")
     where = URI(RqlHelper::URL)

@@ -20,6 +20,40 @@ class RqlListingTest < Minitest::Test
     assert_equal %w[lock_key acq_id ts ini_ttl rem_ttl], client.lock_info("plain").keys
   end
 
+  def test_the_ttl_that_was_asked_for_is_told_of_a_lock_that_was_handed_over
+    info = nil
+    thread = held_elsewhere("a") do
+      waiter("a", ttl: 60_000, meta: { ttl_ms: "theirs" }) do
+        eventually("its whole lease") { (info = client.lock_info("a"))["rem_ttl"] > 10_000 }
+        client.locks_info.first[:info]
+      end
+    end
+    listed = thread.value
+    assert_equal %w[lock_key acq_id ts ini_ttl rem_ttl ttl_ms], info.keys
+    assert_equal [60_000, "theirs"], info.values_at("ini_ttl", "ttl_ms")
+    assert_equal [60_000, "theirs"], listed.values_at("ini_ttl", "ttl_ms")
+  end
+
+  def test_a_lock_without_word_of_its_ttl_tells_what_it_was_granted_with
+    client.send(:context).lock("a", ttl_ms: 4_000, value: "an older version's")
+    assert_equal %w[lock_key acq_id ts ini_ttl rem_ttl], client.lock_info("a").keys
+    assert_equal 4_000, client.lock_info("a")["ini_ttl"]
+  end
+
+  def test_a_question_that_cannot_be_is_an_argument_error
+    error = RedisQueuedLocks::ArgumentError
+    %i[locked? queued? lock_info queue_info].each do |question|
+      ["", "x" * 513].each do |name|
+        assert_match(/1 to 512 bytes/, assert_raises(error, question) { client.public_send(question, name) }.message)
+      end
+    end
+    %i[locks queues keys locks_info queues_info].each do |question|
+      [0, 65_537, 2**70, "x"].each do |size|
+        assert_raises(error, "#{question} #{size}") { client.public_send(question, scan_size: size) }
+      end
+    end
+  end
+
   def test_queue_info_is_as_printed_and_in_order
     assert_nil client.queue_info("a")
     threads = held_elsewhere("a") do

@@ -119,6 +119,31 @@ class RqlLockTest < Minitest::Test
     assert_raises(RedisQueuedLocks::TimedLockTimeoutError) { client.lock!("a", ttl: 50) { sleep 5 } }
   end
 
+  # As it is when the lock is handed over: what the library asks for then has had no answer yet.
+  def as_granted
+    context = client.send(:context)
+    context.define_singleton_method(:synchronize) do |key, **options, &block|
+      super(key, **options) do |lock|
+        lock.define_singleton_method(:remaining) { result.remaining_ms / 1000.0 }
+        block.call(lock)
+      end
+    end
+    yield
+  ensure
+    context.singleton_class.send(:remove_method, :synchronize)
+  end
+
+  def test_a_timed_block_whose_lock_was_waited_for_has_the_whole_ttl
+    as_granted do
+      thread = held_elsewhere("a") { waiter("a", ttl: 5_000, timed: true) { sleep(3.3) && :worked } }
+      assert_equal :worked, thread.value
+    end
+    soon = held_elsewhere("a") do
+      waiter("a", ttl: 500, timed: true) { sleep 5 }.tap { |one| one.report_on_exception = false }
+    end
+    assert_raises(RedisQueuedLocks::TimedLockTimeoutError) { soon.value }
+  end
+
   def test_a_block_that_outlives_its_lock_runs_to_its_end_and_leaves_the_next_holder_alone
     next_holder = nil
     value = client.lock("a", ttl: 100) do
@@ -141,6 +166,41 @@ class RqlLockTest < Minitest::Test
     assert_match(/:tll/, assert_raises(ArgumentError) { client.lock("a", tll: 5) }.message)
     assert_raises(RedisQueuedLocks::ArgumentError) { client.lock("a", meta: { acq_id: 1 }) }
     refute client.locked?("a")
+  end
+
+  def test_what_the_library_cannot_take_is_the_same_error_in_every_option
+    error = RedisQueuedLocks::ArgumentError
+    [{ ttl: 86_400_001 }, { ttl: 10**30 }, { timeout: 1e30 }, { identity: "x" * 255 }].each do |options|
+      assert_raises(error, options.inspect) { client.lock("a", **options) { flunk } }
+      assert_raises(error, options.inspect) { client.lock_series("a", "b", **options) }
+    end
+    ["", "x" * 513].each do |name|
+      assert_match(/1 to 512 bytes/, assert_raises(error) { client.lock(name, fail_fast: true) }.message)
+      assert_match(/1 to 512 bytes/, assert_raises(error) { client.lock_series("a", name) }.message)
+    end
+    assert_equal 1, client.lock("x" * 512, ttl: 86_400_000) { 1 }
+  end
+
+  def test_an_error_of_the_block_stays_what_it_is
+    context = client.send(:context)
+    assert_instance_of(Liblock::InvalidArgument,
+                       assert_raises(Liblock::InvalidArgument) { client.lock("a") { context.inspect_key("") } })
+    assert_instance_of(ArgumentError, assert_raises(ArgumentError) { client.lock("a") { Integer("x") } })
+    assert_instance_of(RangeError, assert_raises(RangeError) { client.lock_series("a") { [1].first(2**70) } })
+  end
+
+  def test_metadata_fill_what_the_library_has_for_them_but_for_what_the_layer_needs
+    most = (1..63).to_h { |number| ["k#{number}", "v"] }
+    largest = { "text" => "x" * 3_996 }
+    [most, largest, most.merge("k1" => "x" * (4_000 - most.sum { |pair| pair.sum(&:size) } + 1))].each do |meta|
+      client.lock("a", ttl: 86_400_000, meta: meta) do
+        assert_equal meta, client.lock_info("a").slice(*meta.keys)
+      end
+    end
+    [most.merge("k64" => "v"), { "text" => "x" * 3_997 }].each do |meta|
+      error = assert_raises(RedisQueuedLocks::ArgumentError) { client.lock("a", meta: meta) { flunk } }
+      assert_match(/63 entries and 4000 bytes/, error.message)
+    end
   end
 
   def test_metadata_comes_back_as_text_whatever_its_names

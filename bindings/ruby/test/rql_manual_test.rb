@@ -8,10 +8,16 @@ require "open3"
 class RqlManualTest < Minitest::Test
   include RqlHelper
 
-  # The client that the manual's setup makes; the gem redis-client itself is in no distribution.
+  # The client that the manual's setup makes; the gem redis-client itself is in no distribution. And what a program that
+  # chooses its instrumenter has loaded.
   REDIS_CLIENT = <<~RUBY
     require "liblock/compat/redis_queued_locks"
     require "uri"
+    module ActiveSupport
+      module Notifications
+        def self.instrument(*) = nil
+      end
+    end
     class RedisClient
       Config = Struct.new(:host, :port, :db, keyword_init: true) { def new_pool = RedisClient.new(self) }
       attr_reader :config

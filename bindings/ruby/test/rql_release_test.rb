@@ -109,6 +109,34 @@ class RqlReleaseTest < Minitest::Test
     assert client.locked?("a")
   end
 
+  def test_a_release_or_extension_that_cannot_be_is_an_argument_error_and_changes_nothing
+    client.lock("a", ttl: 10_000)
+    [-> { client.extend_lock_ttl("a", 100_000_000) }, -> { client.extend_lock_ttl("a", 10**30, force: true) },
+     -> { client.extend_lock_ttl("nobody's", 100_000_000) }, -> { client.extend_lock_ttl("", 5_000) },
+     -> { client.unlock("x" * 513) }, -> { client.release_lock("", force: true) },
+     -> { client.clear_locks(batch_size: 0) }, -> { client.clear_locks_of(acquirer_id: "x", queue_scan_size: 0) },
+     -> { client.clear_current_locks(lock_scan_size: 65_537) },
+     -> { client.clear_dead_requests(scan_size: 0) }].each do |call|
+      assert_raises(RedisQueuedLocks::ArgumentError) { call.call }
+    end
+    assert_includes 5_000..10_000, client.lock_info("a")["rem_ttl"]
+  end
+
+  def test_an_unlock_of_a_name_that_nobody_holds_leaves_its_queue_alone
+    context = client.send(:context)
+    held_elsewhere("a") do
+      waiting = waiter("a", timeout: 1)
+      free = Liblock::Error.of(Liblock::Result.of_status(Liblock::STATUSES[:not_held]))
+      context.define_singleton_method(:extend_key) { |*, **| raise free } # it was, a moment ago
+      before = client.queue_info("a")
+      assert_equal [:nothing_to_release] * 2, results(client.unlock("a"))
+      assert_equal before, client.queue_info("a")
+      assert_equal :timeout_reached, waiting.value[:result]
+    ensure
+      context.singleton_class.send(:remove_method, :extend_key)
+    end
+  end
+
   def test_an_extended_lock_is_held_until_the_end_of_its_block
     client.lock("a", ttl: 500) do
       assert client.extend_lock_ttl("a", 5_000)[:ok]

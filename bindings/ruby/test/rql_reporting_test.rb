@@ -159,7 +159,20 @@ class RqlReportingTest < Minitest::Test
     client.lock("a", ttl: 1_000)
     assert_equal [["redis_queued_locks.lock_obtained", "rql:lock:a"]], heard
   ensure
+    client.config.instrumenter = RedisQueuedLocks::Instrument::VoidNotifier
     Object.send(:remove_const, :ActiveSupport)
+  end
+
+  def test_active_support_is_refused_where_it_is_chosen_if_it_is_not_loaded
+    chosen = RedisQueuedLocks::Instrument::ActiveSupport
+    error = assert_raises(RedisQueuedLocks::ConfigValidationError) { client.config.instrumenter = chosen }
+    assert_match(/require "active_support/, error.message)
+    assert_raises(RedisQueuedLocks::ConfigValidationError) do
+      RedisQueuedLocks::Client.new(redis) { |config| config["instrumenter"] = chosen }
+    end
+    assert_raises(RedisQueuedLocks::ArgumentError) { client.lock("a", instrumenter: chosen) { flunk } }
+    assert_raises(RedisQueuedLocks::ArgumentError) { client.clear_locks(instrumenter: chosen) }
+    assert_same RedisQueuedLocks::Instrument::VoidNotifier, client.config.instrumenter
   end
 
   def test_a_logger_or_instrumenter_that_raises_costs_nobody_a_lock

@@ -780,8 +780,9 @@ LIBLOCK_API uint64_t liblock_info_token(const liblock_info *info);
 /* When the hold began. Not known of a local lock that was granted without a lease and has no owner, value, metadata,
  * renewal, on_lost or second key: the shortest way asks no clock. */
 LIBLOCK_API int64_t liblock_info_since_us(const liblock_info *info);
-/* The lease that it was granted with (on a server the first one, where it is renewed); -1 = no expiry, 0 = not known
- * (such as of a plain local lock that was extended). */
+/* The lease that it was granted with (on a server the first one, where it is renewed; of a lock that was handed to a
+ * waiter the short one that it began with, 3 s at most, though its whole ttl followed at once); -1 = no expiry, 0 = not
+ * known (such as of a plain local lock that was extended). */
 LIBLOCK_API int64_t liblock_info_initial_ttl_ms(const liblock_info *info);
 LIBLOCK_API int64_t liblock_info_remaining_ms(const liblock_info *info); /* -1 = no expiry */
 LIBLOCK_API uint32_t liblock_info_hold_count(const liblock_info *info); /* servers: more than 1 of own locks only */
@@ -791,8 +792,9 @@ LIBLOCK_API int32_t liblock_info_is_zombie(const liblock_info *info);
 LIBLOCK_API const void *liblock_info_value(const liblock_info *info, size_t *size);
 LIBLOCK_API size_t liblock_info_metadata_count(const liblock_info *info);
 LIBLOCK_API liblock_status liblock_info_metadata_at(const liblock_info *info, size_t index, liblock_metadata *out);
-/* All waiters. On a server liblock_inspect_queue tells more of the first 65,536, lists tell their number alone. The
- * index of a waiter is its position: 0 is served next. */
+/* All waiters. On a server liblock_inspect_queue tells more of the first 65,536, but nothing of those in the line of
+ * another process (liblock_list_queues); lists tell their number alone. The index of a waiter is its position: 0 is
+ * served next. */
 LIBLOCK_API size_t liblock_info_waiter_count(const liblock_info *info);
 LIBLOCK_API const void *liblock_info_waiter_owner(const liblock_info *info, size_t index, size_t *size);
 LIBLOCK_API const void *liblock_info_waiter_instance(const liblock_info *info, size_t index, size_t *size);
@@ -828,7 +830,10 @@ typedef struct liblock_list_options {
 LIBLOCK_API void liblock_list_options_init(liblock_list_options *options, size_t struct_size);
 /* Lists the keys that are held, those that somebody waits for, or both together (keys: each once, held or not). The
  * table is read in small steps, in bounded memory: keys that come or go meanwhile may be missed; none is shown twice
- * (on a server: unless its table grows or shrinks meanwhile). End by liblock_cursor_free. Returns [OK]. Since 0.1. */
+ * (on a server: unless its table grows or shrinks meanwhile). On servers, waiters in the line of another process are
+ * counted by liblock_inspect and liblock_list_keys, not listed or named: liblock_list_queues does not show a key that
+ * only they wait for. Where every context has front_ms -1, it shows all. End by liblock_cursor_free. Returns [OK].
+ * Since 0.1. */
 LIBLOCK_API liblock_status liblock_list_locks(liblock_context *context, const liblock_list_options *options,
                                               liblock_cursor **cursor, liblock_result *result);
 LIBLOCK_API liblock_status liblock_list_queues(liblock_context *context, const liblock_list_options *options,

@@ -12,6 +12,7 @@ end
 
 require "liblock"
 require_relative "redis_queued_locks/errors"
+require_relative "redis_queued_locks/refusals"
 require_relative "redis_queued_locks/resource"
 require_relative "redis_queued_locks/reporting"
 require_relative "redis_queued_locks/config"

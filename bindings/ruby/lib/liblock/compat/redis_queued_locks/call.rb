@@ -46,6 +46,10 @@ module RedisQueuedLocks
       end
     rescue Failed => failure
       failed(failure)
+    rescue *Refusals::REFUSED => error
+      raise if @entered # the block's own
+
+      raise Refusals.translated(error)
     end
 
     private
@@ -108,10 +112,6 @@ module RedisQueuedLocks
       end
     rescue Liblock::Lost, Liblock::NotHeld
       raise unless @finished
-    rescue Liblock::InvalidArgument => error
-      raise if @entered
-
-      raise ArgumentError, error.message
     rescue Liblock::Error => error
       raise if @entered
 
@@ -145,6 +145,7 @@ module RedisQueuedLocks
     end
 
     def obtained(lock)
+      @granted = now
       @diary&.await_end
       @at = now
       @ts = Time.now.to_f
@@ -180,11 +181,24 @@ module RedisQueuedLocks
       return yield unless @options[:timed]
 
       begin
-        Timeout.timeout(lock.remaining || (@options[:ttl] / 1000.0), TimedLockIntermediateTimeoutError) { yield }
+        left = time_for_work(lock)
+        raise TimedLockIntermediateTimeoutError unless left.positive?
+
+        Timeout.timeout(left, TimedLockIntermediateTimeoutError) { yield }
       rescue TimedLockIntermediateTimeoutError
         raise TimedLockTimeoutError, "Passed <timed> block of code exceeded the lock TTL " \
                                      "(lock: \"#{@name}\", ttl: #{@options[:ttl]})"
       end
+    end
+
+    # Seconds. What was handed over begins with a short lease, which the library has made whole before that ends: such a
+    # lock has all its ttl, whatever is left just now. Any other has what is left.
+    def time_for_work(lock)
+      whole = @options[:ttl] / 1000.0
+      was_handed = !@reentered && lock.result.flags.include?(:waited)
+      was_handed ? whole - (now - @granted) : lock.remaining || whole
+    rescue Liblock::Lost
+      0
     end
 
     # Before the library gives it back. What was added to the lease of an outer lock goes with the inner one.

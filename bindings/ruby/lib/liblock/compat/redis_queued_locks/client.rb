@@ -10,6 +10,7 @@ module RedisQueuedLocks
     include Listing
     include Release
     include Series
+    prepend Refusals.in_calls_of(Listing, Release)
 
     # @return [Config]
     attr_reader :config
@@ -41,7 +42,7 @@ module RedisQueuedLocks
     # answered; without one the lock ends with its ttl (or by {#unlock}). Defaults are those of the configuration.
     #
     # @param lock_name [String] 1 to 512 bytes
-    # @option options [Integer] :ttl milliseconds that the lock lives for, 20 and more
+    # @option options [Integer] :ttl milliseconds that the lock lives for, 20 to 86,400,000
     # @option options [Numeric] :queue_ttl seconds after which the request goes to the end of the queue; 0 = never
     # @option options [Numeric, nil] :timeout seconds to wait; nil = without limit, 0 = one try
     # @option options [Boolean] :timed end the block with the lock's ttl
@@ -53,8 +54,8 @@ module RedisQueuedLocks
     # @option options [Symbol] :conflict_strategy where this acquirer has the lock already: :wait_for_lock,
     #   :work_through, :extendable_work_through, :dead_locking
     # @option options [Symbol] :access_strategy :queued, :random
-    # @option options [String] :identity instead of {#uniq_identity}
-    # @option options [Hash, nil] :meta comes back in {#lock_info}, as text
+    # @option options [String] :identity instead of {#uniq_identity}; {#current_acquirer_id} has 255 bytes at most
+    # @option options [Hash, nil] :meta comes back in {#lock_info}, as text; 63 entries and 4,000 bytes at most
     # @option options [Boolean] :detailed_acq_timeout_error say in the error who holds and who waits
     # @option options [Object] :instrument comes back in events
     # @option options [#notify] :instrumenter
@@ -103,7 +104,7 @@ module RedisQueuedLocks
     end
 
     def key_of(lock_name)
-      lock_name.to_s.dup.freeze
+      Refusals.name(lock_name.to_s.dup.freeze)
     end
 
     # Where the server cannot be asked yet, the first use tries again.

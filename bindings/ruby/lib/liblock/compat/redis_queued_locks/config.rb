@@ -53,6 +53,7 @@ module RedisQueuedLocks
       _default, valid = KEYS.fetch(name) { raise ConfigNotFoundError, "Config with \"#{key}\" key does not exist." }
       raise ConfigValidationError, "Invalid value #{value.inspect} of \"#{name}\"." unless valid.call(value)
 
+      hindrance = name == "instrumenter" && Instrument.hindrance_of(value) and raise ConfigValidationError, hindrance
       @set[name] = true
       @values[name] = value
     end

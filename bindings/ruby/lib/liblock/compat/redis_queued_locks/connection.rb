@@ -17,6 +17,7 @@ module RedisQueuedLocks
         @url, @options = client, {}
       else
         config = config_of(client)
+        refuse_sentinels(config)
         @url, @options = url_of(config), options_of(config)
       end
     end
@@ -47,6 +48,14 @@ module RedisQueuedLocks
       candidates.map { |one| one.respond_to?(:config) && one.method(:config).arity.zero? ? one.config : one }
                 .find { |one| one.respond_to?(:host) || one.respond_to?(:path) } or
         raise ArgumentError, "neither a url nor a redis client: #{client.class} has no config with host and port"
+    end
+
+    # Asked for host and port, it would name the master of now, and liblock would stay with that one.
+    def refuse_sentinels(config)
+      options = told(config, :options) # of redis-rb 4, whose client is its own configuration
+      return unless told(config, :sentinel?) || (options.is_a?(Hash) && options[:sentinels])
+
+      raise ArgumentError, "liblock takes one server, and no sentinels: give the master's"
     end
 
     def url_of(config)

@@ -84,10 +84,15 @@ module RedisQueuedLocks
 
     def lock_data(info)
       data = { "acq_id" => Resource.acquirer_of(info.owner), "ts" => info.since&.to_f,
-               "ini_ttl" => info.initial_ttl_ms, "rem_ttl" => info.remaining_ms }
+               "ini_ttl" => asked_ttl_ms(info), "rem_ttl" => info.remaining_ms }
       data["spc_cnt"] = info.hold_count - 1 if info.hold_count > 1
       meta = info.metadata.select { |name, _| name.start_with?(Options::MARK) }
       data.merge(meta.transform_keys { |name| name.delete_prefix(Options::MARK) })
+    end
+
+    # Of a lock that an older version of this layer took: what it was granted with.
+    def asked_ttl_ms(info)
+      info.metadata[Options::TTL]&.to_i || info.initial_ttl_ms
     end
 
     def requests_of(name)

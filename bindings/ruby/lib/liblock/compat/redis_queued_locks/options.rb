@@ -29,6 +29,12 @@ module RedisQueuedLocks
     ACCESSES = { queued: :fifo, random: :any }.freeze
     # Metadata names are written with this in front: some that users may choose mean something to the library.
     MARK = "."
+    # Among them, without that mark and so never shown as the user's: the ttl that was asked for. A lock that is handed
+    # over begins with a shorter lease, and the server knows of no other.
+    TTL = "ttl_ms"
+    # What leaves room for both in the library's 64 entries and 4,096 bytes.
+    META_ENTRIES = 63
+    META_BYTES = 4_000
 
     module_function
 
@@ -87,9 +93,19 @@ module RedisQueuedLocks
       raise ArgumentError, "meta is a Hash or nil, not #{meta.class}" unless meta.is_a?(Hash)
 
       reserved = meta.keys.map(&:to_s) & RESERVED
-      return if reserved.empty?
+      unless reserved.empty?
+        raise ArgumentError, "meta can not contain reserved lock data keys: #{reserved.join(", ")}"
+      end
 
-      raise ArgumentError, "meta can not contain reserved lock data keys: #{reserved.join(", ")}"
+      check_size_of(meta)
+    end
+
+    def check_size_of(meta)
+      bytes = meta.sum { |name, value| name.to_s.bytesize + value.to_s.bytesize }
+      return if meta.size <= META_ENTRIES && bytes <= META_BYTES
+
+      raise ArgumentError, "meta has #{META_ENTRIES} entries and #{META_BYTES} bytes at most, not #{meta.size} and " \
+                           "#{bytes}"
     end
 
     # What the library is given. Waits are added by the call, which knows how long it has waited before.
@@ -100,8 +116,13 @@ module RedisQueuedLocks
         retry_interval_ms: [options[:retry_delay], 1].max, retry_jitter_ms: options[:retry_jitter],
         on_conflict: CONFLICTS.fetch(options[:conflict_strategy]), value: acquirer_id,
         busy_info: options[:detailed_acq_timeout_error],
-        metadata: (options[:meta] || {}).to_h { |name, value| ["#{MARK}#{name}", value.to_s] }
+        metadata: metadata(options)
       }
+    end
+
+    def metadata(options)
+      (options[:meta] || {}).to_h { |name, value| ["#{MARK}#{name}", value.to_s] }
+                            .merge(TTL => options[:ttl].to_s)
     end
   end
 end

@@ -5,6 +5,15 @@
 module RedisQueuedLocks
   # Instrumenters: anything with `notify(event, payload)`.
   module Instrument
+    # What hinders an instrumenter, whose own error at an event would be passed over; nil where nothing does.
+    # @api private
+    def self.hindrance_of(instrumenter)
+      return if instrumenter != ActiveSupport || defined?(::ActiveSupport::Notifications)
+
+      "ActiveSupport::Notifications is not loaded: require \"active_support/notifications\" before it is chosen as " \
+        "the instrumenter"
+    end
+
     # Gives events to ActiveSupport::Notifications.
     module ActiveSupport
       # @param event [String] such as "redis_queued_locks.lock_obtained"
@@ -51,6 +60,7 @@ module RedisQueuedLocks
     # @param options [Hash] the shared keywords, with what the configuration says where they were not given
     def initialize(options)
       @logger, @instrumenter = options[:logger], options[:instrumenter]
+      hindrance = Instrument.hindrance_of(@instrumenter) and raise ArgumentError, hindrance
       @instrument = options[:instrument]
       @logs = sampled?(options, :log) && @logger != Logging::VoidLogger
       @notifies = sampled?(options, :instr) && @instrumenter != Instrument::VoidNotifier
