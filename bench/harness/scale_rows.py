@@ -56,17 +56,25 @@ QUEUE = (
     figure("time per hand-over", "us", "hand_over_ns", scale=1e-3),
     figure("client memory per waiter", "B", "client_bytes", FLAT),
 )
-REMOTE_QUEUE = QUEUE + (
-    share("server CPU to queue one", "us", "queued.cpu_s", grows=LOG, scale=1e6),
-    share("server memory per waiter", "B", "queued.memory", grows=FLAT),
-    share("commands per hand-over", "", "handed_over.commands", grows=FLAT),
-    share("server CPU per hand-over", "us", "handed_over.cpu_s", grows=LOG, scale=1e6),
-    Cost("commands per waiter and second, waiting", "1/s",
-         lambda figures, size: figures["waited.commands"] / size / figures["waiting_s"]),
-    figure("client CPU while they wait", "% of a core", "waiting_cpu_share", scale=100),
-    Cost("server CPU while they wait", "% of a core",
-         lambda figures, size: 100 * figures["waited.cpu_s"] / figures["waiting_s"]),
-)
+
+
+def remote_queue(is_judged):
+    """What waiters cost a server is judged only where it knows each of them. Those of one process are one to it: what
+    one of n costs there is what that one costs, divided by n, whatever a server does with more."""
+    log, flat = (LOG, FLAT) if is_judged else (None, None)
+    return QUEUE + (
+        share("server CPU to queue one", "us", "queued.cpu_s", grows=log, scale=1e6),
+        share("server memory per waiter", "B", "queued.memory", grows=flat),
+        share("commands per hand-over", "", "handed_over.commands", grows=flat),
+        share("server CPU per hand-over", "us", "handed_over.cpu_s", grows=log, scale=1e6),
+        Cost("commands per waiter and second, waiting", "1/s",
+             lambda figures, size: figures["waited.commands"] / size / figures["waiting_s"]),
+        figure("client CPU while they wait", "% of a core", "waiting_cpu_share", scale=100),
+        Cost("server CPU while they wait", "% of a core",
+             lambda figures, size: 100 * figures["waited.cpu_s"] / figures["waiting_s"]),
+    )
+
+
 HOLD = (
     figure("client CPU to take one", "us", "acquire_cpu_ns", LOG, 1e-3),
     figure("client CPU to give one back", "us", "release_cpu_ns", LOG, 1e-3),
@@ -104,12 +112,16 @@ NODES = (
     figure("a pair, p99", "us", "pair_p99_ns", scale=1e-3),
 )
 TO_10_000 = (1, 10, 100, 1_000, 10_000)
+BUT_10 = (1, 100, 1_000, 10_000)  # below 100 nothing is fitted, and each point with a server takes two seconds
 
 CURVES = (
     Curve("waiters-local", "local", "waiters", "waiters of one key, local", TO_10_000, QUEUE, 100),
-    Curve("waiters-redis", "redis", "waiters", "waiters of one key, one server", TO_10_000, REMOTE_QUEUE, 100),
-    Curve("waiters-quorum", "quorum", "waiters", "waiters of one key, quorum of 3", (1, 10, 100, 1_000),
-          REMOTE_QUEUE, 10),
+    Curve("waiters-redis", "redis", "waiters", "waiters of one process, one key, one server", BUT_10,
+          remote_queue(False), 100),
+    Curve("waiters-quorum", "quorum", "waiters", "waiters of one process, one key, quorum of 3", (1, 10, 100, 1_000),
+          remote_queue(False), 10),
+    Curve("standing-redis", "redis", "standing", "waiters that the server knows one by one, one key, one server",
+          BUT_10, remote_queue(True), 100),
     Curve("held-local", "local", "held", "keys held, local", (1_000, 10_000, 100_000, 1_000_000), HOLD, 10_000),
     Curve("held-redis", "redis", "held", "keys held, one server", (1_000, 10_000, 100_000), REMOTE_HOLD, 1_000),
     Curve("held-quorum", "quorum", "held", "keys held, quorum of 3", (1_000, 10_000, 100_000), REMOTE_HOLD, 1_000),

@@ -84,10 +84,17 @@ def tables():
 def curves_of_the_mission():
     known = {curve.id: curve for curve in scale_rows.CURVES}
     yield from (f"{name} is missing" for name in
-                ("waiters-local", "waiters-redis", "waiters-quorum", "held-local", "held-redis", "held-quorum",
-                 "renewed", "owners-local", "owners-redis", "nodes") if name not in known)
+                ("waiters-local", "waiters-redis", "waiters-quorum", "standing-redis", "held-local", "held-redis",
+                 "held-quorum", "renewed", "owners-local", "owners-redis", "nodes") if name not in known)
     yield from (f"{curve.id} judges no cost" for curve in known.values() if not any(c.grows for c in curve.costs))
     yield from (f"{curve.id} is fitted over {curve.judged}" for curve in known.values() if len(curve.judged) < 3)
+    # A server that knows one of all waiters says nothing of many.
+    served = {"server CPU to queue one", "server memory per waiter", "commands per hand-over",
+              "server CPU per hand-over"}
+    for name, wanted in (("waiters-redis", set()), ("waiters-quorum", set()), ("standing-redis", served)):
+        judged = served & {cost.label for cost in known[name].costs if cost.grows}
+        if judged != wanted:
+            yield f"{name} judges {sorted(judged)}"
     if {cost.label: cost.most for cost in known["renewed"].costs if cost.most is not None} != {
             "client CPU": 10, "commands": 2000, "leases lost": 0}:
         yield "S1 is judged by other bounds"

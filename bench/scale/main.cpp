@@ -11,6 +11,7 @@ int main(int argc, char **argv) {
   using liblock_bench::Figures;
   const std::map<std::string, Figures (*)(const std::string &, size_t)> measures = {
       {"waiters", liblock_bench::measure_waiters},
+      {"standing", liblock_bench::measure_standing},
       {"held", liblock_bench::measure_held},
       {"renewed", liblock_bench::measure_renewed},
       {"owners", liblock_bench::measure_owners},
@@ -21,7 +22,7 @@ int main(int argc, char **argv) {
   const auto measure = measures.find(argc == 4 ? argv[1] : "");
   const long count = argc == 4 ? std::strtol(argv[2], nullptr, 10) : 0;
   if (measure == measures.end() || count <= 0) {
-    std::fprintf(stderr, "usage: bench-scale waiters|held|renewed|owners|pairs|found|version COUNT URL\n");
+    std::fprintf(stderr, "usage: bench-scale waiters|standing|held|renewed|owners|pairs|found|version COUNT URL\n");
     return 2;
   }
   const Figures figures = measure->second(argv[3], static_cast<size_t>(count));

@@ -27,8 +27,9 @@ double Passed::cpu_now_ns() {
 }
 
 // A server that is asked for 100,000 things at once answers the last of them late.
-Context::Context(const std::string &url) {
+Context::Context(const std::string &url, int64_t front_ms) {
   auto options = context_options();
+  options.front_ms = front_ms;
   if (!is_local(url)) options.command_timeout_ms = 60'000;
   must(liblock_open(url.c_str(), &options, &context_, nullptr), "liblock_open");
   must(liblock_ping(context_, nullptr), "liblock_ping");

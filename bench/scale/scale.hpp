@@ -21,6 +21,7 @@ namespace liblock_bench {
 // So many of what `what` names; url: where the context is. Returns what it measured, by name.
 using Figures = std::vector<std::pair<std::string, double>>;
 Figures measure_waiters(const std::string &url, size_t count);
+Figures measure_standing(const std::string &url, size_t count);
 Figures measure_held(const std::string &url, size_t count);
 Figures measure_renewed(const std::string &url, size_t count);
 Figures measure_owners(const std::string &url, size_t count);
@@ -49,7 +50,8 @@ constexpr int64_t long_lease_ms = 3'600'000;
 
 class Context {
  public:
-  explicit Context(const std::string &url);
+  // front_ms: as in liblock_context_options.
+  explicit Context(const std::string &url, int64_t front_ms = 0);
   ~Context();
   Context(const Context &) = delete;
   Context &operator=(const Context &) = delete;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // So many waiters of one process behind one key that another context holds: what it costs to queue, to go on waiting
-// for a while, and to be handed the lock one after the other, each releasing it at once.
+// for a while, and to be handed the lock one after the other, each releasing it at once. On servers the waiters of one
+// process are one to the server, unless each of them stands in its queue by itself.
 #include <thread>
 
 #include "scale/scale.hpp"
@@ -16,10 +17,16 @@ void await_queued(const Context &context, size_t count) {
   while (context.stats().contended < count) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-}  // namespace
+// With its first lock a context begins to listen for messages. What was asked for before is verified when it is
+// granted, since a message may have been missed: a command for each, which is of the beginning, and not of a waiter.
+void begin_to_listen(const Context &context, const liblock_acquire_options &options) {
+  pair(context, make_key<16>(2), &options);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+}
 
-Figures measure_waiters(const std::string &url, size_t count) {
-  const Context holder(is_local(url) ? "local:scale" : url), context(is_local(url) ? "local:scale" : url);
+Figures measure(const std::string &url, size_t count, int64_t front_ms) {
+  const std::string where = is_local(url) ? "local:scale" : url;
+  const Context holder(where, front_ms), context(where, front_ms);
   const Key16 key = make_key<16>(1);
   auto options = acquire_options(LIBLOCK_DEFAULT);
   liblock_lock lock = 0;
@@ -27,6 +34,7 @@ Figures measure_waiters(const std::string &url, size_t count) {
   for (Calls::Slot &slot : slots) slot.releases_at_once = true;
   Calls calls;
   must(liblock_acquire(holder, key.data(), key.size(), &options, &lock, nullptr), "liblock_acquire");
+  if (!is_local(url)) begin_to_listen(context, options);
 
   mark("empty");
   const double before = resident_bytes();
@@ -52,5 +60,12 @@ Figures measure_waiters(const std::string &url, size_t count) {
   mark("handed_over");
   return figures;
 }
+
+}  // namespace
+
+Figures measure_waiters(const std::string &url, size_t count) { return measure(url, count, 0); }
+
+// As many waiters to the server as there are, as if each were of another process.
+Figures measure_standing(const std::string &url, size_t count) { return measure(url, count, -1); }
 
 }  // namespace liblock_bench
