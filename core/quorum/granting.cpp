@@ -7,7 +7,9 @@
 
 namespace liblock::quorum {
 
+// None of an attempt that names no key: its owner holds all of them, under tokens that it has made one.
 std::shared_ptr<GrantLease> Waiting::lease_of(Request &request, const Attempt &attempt) const {
+  if (attempt.lock_keys().empty()) return nullptr;
   auto lease =
       make_shared_of_spare<GrantLease>(instance_.keeper, attempt.id(), attempt.lock_keys(), request.terms_);
   lease->token = attempt.ballot().token();
@@ -35,7 +37,7 @@ void Waiting::won(Request &request, Attempt &attempt) {
   request.looks_left_ = Request::kLooks;
   request.place_ = 0;
   const auto lease = lease_of(request, attempt);
-  if (is_too_late(request, *lease)) {
+  if (lease != nullptr && is_too_late(request, *lease)) {
     attempt.give_up();
     return came_too_late(request);
   }
@@ -53,8 +55,9 @@ void Waiting::won(Request &request, Attempt &attempt) {
   leave_lines(request, request.seen_by_ & ~attempt.ballot().granted_by() & ~attempt.ballot().open());
   instance_.counts_quorum.won(attempt);
   if (request.was_called_) ++instance_.counts.handed_off;
-  tell_granted(request, lease->token);
+  tell_granted(request, attempt.ballot().token());
   note_votes(request, attempt);
+  if (lease == nullptr) return grant_handle(request, nullptr, 0);
   instance_.passing_on.granted(request, *lease, attempt.others_wait());
   if (request.value_.empty()) return grant_handle(request, lease, attempt.ballot().asked_at());
   commit(request, kept, lease);

@@ -116,7 +116,11 @@ class Keeper::Round final : public FanOut {
     if (what == "TTL") return reply.has_integers(1, 2);
     size_t keys = 0;
     for (const Item &item : items_) keys += item.keys.size();
-    return what == "OK" && reply.has_integers(1, 2) && reply.elements.size() == 3 + keys * kFields;
+    if (what != "OK" || !reply.has_integers(1, 2) || reply.elements.size() != 3 + keys * kFields) return false;
+    for (size_t i = 0; i < keys; ++i) {
+      if (reply.at(3 + i * kFields + 4).integer < -ServerClock::kLastUs) return false;  // a time, behind a minus
+    }
+    return true;
   }
   ReplyLimits limits() const override {
     size_t keys = kBatch;

@@ -30,6 +30,11 @@ const char *why_a_stranger(const Hello &hello) {
          "given up, FLUSHALL, which takes all that the server has, gives it to this one";
 }
 
+// It would be asked and told in turn for ever, as fast as the network goes.
+constexpr const char *kForgetful =
+    "it answers that it has the quorum's mark, and shows another one or none at the next look; see what deletes or "
+    "restores its keys";
+
 }  // namespace
 
 // Marks a server, or takes it from an older configuration to ours. Whatever it answers, it is asked anew what it is.
@@ -382,10 +387,12 @@ bool Membership::was_exchanged(const Node &node) const {
 }
 
 void Membership::mark(Node &node, const std::string &node_id) {
+  if (!node.may_be_told()) return node.refuse(Status::PROTOCOL, kForgetful);
   node.send(*new MarkCall(node, configuration_, node_id));
 }
 
 void Membership::bring_up(Node &node, const Configuration::Identity &identity) {
+  if (!node.may_be_told()) return node.refuse(Status::PROTOCOL, kForgetful);
   node.send(*new MarkCall(node, configuration_, identity.node, node.hello().who));
 }
 

@@ -86,6 +86,7 @@ const Node *Node::with_boot(const std::string &boot) const {
 void Node::on_connected(const ServerInfo &info, bool) {
   ++generation_;
   is_asking_ = false;
+  told_ = 0;
   boot_ = info.run_id;
   same_as_ = with_boot(boot_);
   if (const std::string why = unfit(info); !why.empty()) {
@@ -160,7 +161,7 @@ void Node::remember_votes() {
 }
 
 void Node::set_ready(const std::string &node_id) {
-  refusals_ = 0;
+  refusals_ = told_ = 0;
   id = node_id;
   state_ = State::Ready;
   if (!std::exchange(was_up_, true)) instance_.tell_node(*this, LIBLOCK_EVENT_NODE_UP, Status::OK, address);

@@ -47,6 +47,8 @@ class Node final : private Link::User {
   void look_again();
   // It was told another one to be.
   void was_marked();
+  // False: it was told so often what it is to be, and did not keep to it, that once more would be in vain.
+  bool may_be_told() { return told_++ < kTellingsMost; }
   void set_ready(const std::string &node_id);
   void set_waiting() { state_ = State::Waiting; }
   // By the max_ttl that is known by now: where it jumped before the quorum has said what it is, that was not the
@@ -132,6 +134,8 @@ class Node final : private Link::User {
   std::string marked_boot_;                        // under which it had a mark last
   static constexpr uint32_t kRefusalsCounted = 4;  // a few hundred ms between two looks
   uint32_t refusals_ = 0;                          // since it was ready last
+  static constexpr uint32_t kTellingsMost = 32;    // others that tell it something else at the same time are few
+  uint32_t told_ = 0;                              // what it is to be, since it was connected or ready last
 };
 
 }  // namespace liblock::quorum

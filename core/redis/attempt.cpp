@@ -49,7 +49,8 @@ bool Attempt::fits(const Reply &reply) const {
   if (what == "LATE") return reply.has_integers(1, 1);
   if (what == "BUSY")
     return reply.has_integers(1, 9) && reply.at(2).integer >= 1 &&
-           static_cast<size_t>(reply.at(2).integer) <= lock_keys_.size();
+           static_cast<size_t>(reply.at(2).integer) <= lock_keys_.size() && reply.at(4).is_time() &&
+           reply.at(8).is_time();
   return what == "OK" && reply.has_integers(1, 3) && reply.at(2).integer > 0;
 }
 

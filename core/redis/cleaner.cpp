@@ -33,7 +33,9 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     if (gives_place_up) argument(Bytes("1"));
     instance().link.send(*this);
   }
-  bool fits(const Reply &reply) const override { return fits_release(reply, keys_.size()); }
+  bool fits(const Reply &reply) const override {
+    return fits_release(reply, keys_.size()) && ServerClock::is_time(time_of_release(reply));
+  }
   ReplyLimits limits() const override { return limits_of_release(keys_.size()); }
   void answered(const Reply &reply) override {
     if (const Reply *wrong = wrong_in_release(reply, 0, keys_.size())) {
@@ -46,7 +48,7 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     const int64_t now_us = time_of_release(reply);
     instance().link.server_clock().observe(now_us, instance().clock.now());
     if (now_us > not_after_us) return cleaner_.over(*this);
-    wait((not_after_us - now_us) * 1'000 + kMillisecond);
+    wait(std::clamp<Nanos>((not_after_us - now_us) * 1'000 + kMillisecond, kMillisecond, kPatience));
   }
   void failed(const Failure &failure) override {
     is_under_way_ = false;
@@ -58,6 +60,7 @@ class Cleaner::Entry final : public ServerCall, public Timer {
 
  private:
   static constexpr Nanos kPause = 200 * kMillisecond;
+  static constexpr Nanos kPatience = 2'000 * kMillisecond;  // with a server whose clock is behind
   Instance &instance() { return cleaner_.instance_; }
   void wait(Nanos time) { instance().runtime->arm(*this, instance().runtime->now() + time); }
 

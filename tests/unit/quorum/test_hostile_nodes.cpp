@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a quorum makes of nodes that go, of administrators that come in between, and of numbers that cannot be true.
+#include <algorithm>
+
 #include "quorum/reconfiguring.hpp"
 #include "stage.hpp"
 
@@ -376,6 +378,26 @@ UNIT_TEST(a_late_word_of_the_process_that_gave_a_lock_away_does_not_make_it_the_
   EXPECT(theirs == 3 && s.b->holds(adopted.lock));
 }
 
+UNIT_TEST(a_server_that_takes_a_mark_and_does_not_keep_it_is_not_asked_as_fast_as_the_network_goes) {
+  Scene s;
+  Node &forgetful = *s.nodes[2];
+  forgetful.on_answer = [&](const auto &words, const auto &) {
+    if (std::find(words.begin(), words.end(), "join") != words.end()) forgetful.ask({"DEL", "ll1:node"});
+  };
+  forgetful.flush_data();
+  forgetful.end_connections(false);
+  const uint64_t before = forgetful.script_calls();
+  s.world.run_ms(10'000);
+  const uint64_t asked = forgetful.script_calls() - before;
+  EXPECT(asked > 10 && asked < 10'000);
+  EXPECT(s.a->take("k").is(Status::OK));
+  forgetful.on_answer = nullptr;
+  s.world.run_ms(40'000);
+  s.a->take("m");
+  s.world.run_ms(10);
+  EXPECT(s.held_on("m") == 3);
+}
+
 UNIT_MAIN("quorum hostile nodes", cmocka_unit_test(who_wants_a_lock_on_a_node_that_was_removed_is_told_so),
           cmocka_unit_test(a_lock_on_nodes_that_were_all_removed_is_lost),
           cmocka_unit_test(votes_that_no_majority_allows_are_refused_where_the_nodes_stay),
@@ -392,4 +414,5 @@ UNIT_MAIN("quorum hostile nodes", cmocka_unit_test(who_wants_a_lock_on_a_node_th
     cmocka_unit_test(a_lock_is_not_lost_because_too_few_of_the_nodes_that_stay_have_it),
     cmocka_unit_test(a_token_that_nobody_can_have_given_out_is_not_adopted),
     cmocka_unit_test(a_grant_that_comes_behind_one_that_was_one_too_many_is_undone),
-    cmocka_unit_test(a_late_word_of_the_process_that_gave_a_lock_away_does_not_make_it_the_holder_again))
+    cmocka_unit_test(a_late_word_of_the_process_that_gave_a_lock_away_does_not_make_it_the_holder_again),
+    cmocka_unit_test(a_server_that_takes_a_mark_and_does_not_keep_it_is_not_asked_as_fast_as_the_network_goes))

@@ -73,6 +73,24 @@ UNIT_TEST(an_owner_that_holds_all_keys_already_gets_one_token_for_them) {
   Wanted &both = s.a->acquire({"x", "y"}, waiting_ms(1'000), owner);
   s.world.run_ms(50);
   EXPECT(both.is(Status::OK) && both.grant().token >= other.grant().token);
+  EXPECT((both.grant().flags & LIBLOCK_RESULT_REENTERED) != 0);
+}
+
+UNIT_TEST(keys_that_an_owner_takes_together_and_holds_already_leave_nothing_to_renew_behind) {
+  Stage s;
+  const auto owner = s.a->owner("o");
+  std::vector<Wanted *> locks;
+  for (const std::vector<std::string> &keys : {std::vector<std::string>{"x"}, {"y"}, {"x", "y"}}) {
+    locks.push_back(&s.a->acquire(keys, waiting_ms(1'000, 1'000), owner));
+    s.world.run_ms(50);
+    EXPECT(locks.back()->is(Status::OK));
+  }
+  for (Wanted *lock : locks) s.a->release(lock->grant().handle);
+  s.world.run_ms(50);
+  EXPECT(s.held_on("x") == 0 && s.held_on("y") == 0);
+  const uint64_t renewals = s.a->instance().counts.renewals;
+  s.world.run_ms(10'000);
+  EXPECT(s.a->instance().counts.renewals == renewals);
 }
 
 UNIT_TEST(a_release_calls_the_one_who_waits) {
@@ -298,6 +316,7 @@ UNIT_MAIN(
     cmocka_unit_test(a_key_that_is_held_is_busy_also_for_who_asks_for_all_votes),
     cmocka_unit_test(a_lease_that_is_longer_than_any_may_be_is_refused_also_where_nodes_are_missing),
     cmocka_unit_test(an_owner_that_holds_all_keys_already_gets_one_token_for_them),
+          cmocka_unit_test(keys_that_an_owner_takes_together_and_holds_already_leave_nothing_to_renew_behind),
     cmocka_unit_test(a_context_that_closes_while_no_node_answers_ends_once_and_leaves_no_timer),
     cmocka_unit_test(what_is_granted_after_its_attempt_was_given_up_is_undone),
     cmocka_unit_test(a_change_that_is_answered_late_does_not_outlive_a_later_shorter_one),
