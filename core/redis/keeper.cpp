@@ -165,14 +165,16 @@ void Keeper::try_again(const LeaseRef &lease) {
   arm(*lease);
 }
 
-// What the server says is believed as it is: a lease never counts for longer here than there.
+// A lease counts here for no longer than the server says, and whatever that says for no longer than anything that was
+// asked for.
 void Keeper::renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nanos sent_at, bool sets) {
   const bool is_over = lease->is_over(instance_.clock.now());
   if (lease->state.load() == Lease::State::Held && (is_over || answer == -3)) lose(lease);
   if (lease->state.load() == Lease::State::Lost && answer != -3) give_back(*lease);  // it came too late
   if (lease->state.load() != Lease::State::Held) return;
   if (change >= lease->last_extend) {
-    const Nanos ttl = answer == -1 ? kNever : nanos_from_ms(answer);
+    const Nanos most = lease->may_end_at == kNever ? kNever : std::max<Nanos>(0, lease->may_end_at - sent_at);
+    const Nanos ttl = std::min(most, answer == -1 ? kNever : nanos_from_ms(answer));
     lease->ends_at.store(ttl == kNever ? kNever : sent_at + Lease::trusted(ttl));
     lease->may_end_at = ttl == kNever ? kNever : instance_.clock.now() + ttl;
     lease->in_doubt = false;

@@ -235,8 +235,7 @@ class Program {
       is_one_of(seen.status, {Status::OK, Status::LOST, Status::NOT_HELD, Status::INVALID_HANDLE});
       if (seen.status != Status::OK) return seen.status == Status::INVALID_HANDLE;
       LIBLOCK_ASSERT(seen.token > 0 && seen.hold_count > 0);
-      const bool may_be_longer = servers_.speech.lengthens || ttl_most_ == liblock::kNever;
-      LIBLOCK_ASSERT(may_be_longer || seen.deadline - instance_.clock.now() <= ttl_most_);
+      LIBLOCK_ASSERT(ttl_most_ == liblock::kNever || seen.deadline - instance_.clock.now() <= ttl_most_);
       return false;
     });
   }

@@ -28,9 +28,6 @@ class Speech {
     configuration_ = liblock::quorum::Configuration::first(addresses, 2, 10'000, false);
   }
 
-  // Of one server that says that a lease is longer than it was asked for, that is believed.
-  bool lengthens = false;
-
   static std::string bulk(std::string_view text) {
     return "$" + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
   }
@@ -145,9 +142,8 @@ class Speech {
 
   void add(char letter, std::pair<int, std::string> &array) {
     const uint8_t how = input_.draw();
-    if (how == 255) return void(lengthens = true);  // what comes behind it stands in its place
+    if (how == 255) return;  // what comes behind it stands in its place
     const std::string element = how < 244 ? atom(letter, how) : tree(3);
-    lengthens = lengthens || (letter == 'm' && how >= 243);
     for (int i = 0; i < (how == 243 ? 2 : 1); ++i) ++array.first, array.second += element;
   }
 
@@ -163,10 +159,7 @@ class Speech {
     static constexpr int64_t kOdd[] = {0,         1,         2,         -1,        -2,       -3,
                                        INT64_MAX, INT64_MIN, INT64_MAX / 4, INT64_MAX / 2, int64_t{1} << 52,
                                        INT32_MAX, INT64_MIN + 1, 1'000,     30'000,    60'000};
-    if (how >= 16 && how < 32) {
-      lengthens = lengthens || letter == 'm';
-      return kOdd[how - 16];
-    }
+    if (how >= 16 && how < 32) return kOdd[how - 16];
     if (letter == 'b') return how == 0 || how % 2;
     const int64_t more = how < 32 ? how : how < 128 ? how - 80 : 0;
     switch (letter) {
@@ -179,7 +172,6 @@ class Speech {
       case 'x':
         return 1 + more % 3;
       case 'm':
-        lengthens = lengthens || more > 0;
         return asked_ms_ == 0 ? -1 : asked_ms_ + more * 50;
       case 'p':
         return more == 0 ? 1'000 : more * 50;
