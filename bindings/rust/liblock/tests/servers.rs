@@ -166,7 +166,8 @@ fn waits_for_keys_end_with_what_others_do() {
     let on = context.wait_held_on_async("key", None, 10_000);
     let guard = other.acquire("key").unwrap();
     block_on(held).unwrap();
-    assert!(block_on(on).unwrap().map_or(true, |info| info.token() == guard.token()));
+    // A node of a quorum may be asked before all of them were brought to one token.
+    assert!(block_on(on).unwrap().map_or(true, |info| info.token() <= guard.token()));
     let released = context.wait_released_async("key", 10_000);
     std::thread::sleep(Duration::from_millis(50));
     guard.release().unwrap();

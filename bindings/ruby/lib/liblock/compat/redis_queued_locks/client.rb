@@ -10,7 +10,6 @@ module RedisQueuedLocks
     include Listing
     include Release
     include Series
-    prepend Refusals.in_calls_of(Listing, Release)
 
     # @return [Config]
     attr_reader :config
@@ -112,4 +111,5 @@ module RedisQueuedLocks
       @looked = Original.warn_of(@connection, Reporter.new(Options.fill(Options::SHARED, config, {})))
     end
   end
+  Refusals.translate_in(Client, Listing, Release)
 end

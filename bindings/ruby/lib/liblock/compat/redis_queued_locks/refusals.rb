@@ -23,17 +23,18 @@ module RedisQueuedLocks
       error.is_a?(ArgumentError) ? error : ArgumentError.new(error.message)
     end
 
-    # To prepend to a class: the public calls of these modules, which take no block, as they are but for that.
-    def in_calls_of(*modules)
-      Module.new do
-        modules.flat_map { |one| one.public_instance_methods(false) }.each do |name|
+    # The class's public calls of these modules, which take no block, are as they were but for that.
+    def translate_in(client, *modules)
+      calls = modules.flat_map { |one| one.public_instance_methods(false) }
+      client.prepend(Module.new do
+        calls.each do |name|
           define_method(name) do |*given, **options|
             super(*given, **options)
           rescue *REFUSED => error
             raise Refusals.translated(error)
           end
         end
-      end
+      end)
     end
   end
 end
