@@ -94,9 +94,10 @@ def profiles_differ():
 
 
 def measured_for_too_long():
-    times, growth = result_of("times.json"), result_of(scale.RESULTS.name)
-    if times["seconds"] + growth["seconds"] > WHOLE_S:
-        yield f"./dev bench took {times['seconds'] + growth['seconds']} s, of {WHOLE_S}"
+    times = result_of("times.json")
+    whole_s = times.get("seconds_with_the_build")
+    if whole_s is None or whole_s > WHOLE_S:
+        yield f"./dev bench took {whole_s} s, of {WHOLE_S}" if whole_s else "nobody timed ./dev bench as a whole"
     of_local = times["seconds_of_tables"]["L"]
     if of_local > LOCAL_S:
         yield f"the local rows took {of_local} s, of {LOCAL_S}"
