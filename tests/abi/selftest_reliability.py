@@ -47,10 +47,11 @@ def bent_by(kind):
 
 
 def good_results():
-    soak = judging.summary(level_samples(), told(), [], 0) | {"minutes": 60}
+    an_hour = [one | {"s": 6 * one["s"]} for one in level_samples()]
+    soak = judging.summary(an_hour, told(), [], 0) | {"minutes": 60, "samples": an_hour}
     soak["scopes"]["local"]["hand_overs"] = 200_000
     walks = {f"scenario {number}: each allocation may fail": "7" for number in range(30)}
-    kind = {"runs": 5, "hits": 60, "violations": 0, "guard_violations": 0}
+    kind = {"runs": 5, "hits": 60, "felt": 4, "violations": 0, "guard_violations": 0}
     return {
         "sim": {"seeds": 3600, "failures": [], "counters": {
             "simulated_ms": 144_000_000, "grants": 1, "orphans_undone": 1, "fault_pause": 1, "lives_inside": 3000,
@@ -61,6 +62,7 @@ def good_results():
         "soak": soak, "security": {"counts": {"secrets planted": 1, "bytes searched": 1}, "found": 0},
         "coverage": {"parts": {"engine": {"branches": 90.0, "lines": 99.0}}},
         "nemesis": bent_by(kind), "nemesis-valkey": bent_by(kind),
+        "gate": {"seconds": 2700, "suites": 20, "failed": 0, "processors": 2},
         "suites": {
             "queue": suite({"queue": (3, {"no wake-up is lost while connections for messages are cut": "9 hand-overs",
                                           SERVED: "1: 90 ms, 10: 90 ms, 100: 100 ms"})}),
@@ -71,8 +73,7 @@ def good_results():
             "sim": suite({"sim": (1, {"all 40 rare events have happened": ""})}),
             "api": suite({"bad_input": (300, {})}),
             "faults": suite({"torture_local": (30, walks)}),
-            "sanitizers": suite({}, said="5 passed, 0 failed"),
-            **{f"s{number}": suite({}, size="gate", seconds=180) for number in range(15)}}}
+            "sanitizers": suite({}, said="5 passed, 0 failed")}}
 
 
 def change(path, value):
@@ -89,11 +90,11 @@ FALLS = [
     ("G3", change(("nemesis", "kinds", "kind 3", "violations"), 1)),
     ("G8", change(("nemesis", "kinds", "client-stopped", "hits"), 99)),
     ("G8", change(("suites", "redis", "programs", "stops", "tests"), {})),
-    ("G3", change(("nemesis", "kinds", "kind 3", "hits"), 0)), ("G3", change(("nemesis", "seeds"), [1, 2])),
+    ("G3", change(("nemesis", "seeds"), [1, 2])),
     ("G3", change(("nemesis-valkey", "kinds", "kind 3", "guard_violations"), 1)),
     ("G3", change(("nemesis-valkey", "seeds"), [1, 2])), ("G3", change(("nemesis-valkey",), {})),
     ("G11", change(("soak", "minutes"), 10)), ("G13", change(("suites", "api", "said"), "9 passed, 1 failed")),
-    ("G18", change(("gate",), {"seconds": 2701, "suites": 20})),
+    ("G3", change(("nemesis", "kinds", "kind 3", "felt"), 0)), ("G18", change(("gate", "seconds"), 2701)),
     ("G4", change(("soak", "scopes", "local", "hand_overs"), 9)), ("G9", change(("mutants", "mutants", 0), {
         "equivalent": "", "schedules": False, "life": ""})),
     ("G5", change(("suites", "queue", "programs", "queue", "tests", SERVED),
@@ -105,14 +106,14 @@ FALLS = [
     ("G14", change(("suites", "faults", "programs", "torture_local", "failed"), 1)),
     ("G15", change(("suites", "sanitizers", "said"), "5 passed, 1 failed")),
     ("G16", change(("coverage", "parts", "engine", "branches"), 89.9)), ("G17", change(("security", "found"), 1)),
-    ("G18", change(("suites", "s3", "seconds"), 181)),
+    ("G18", change(("gate", "failed"), 1)),
     ("G6", change(("suites", "redis", "programs", "lock", "tests"), {})),
     ("G1", change(("sim", "counters", "simulated_ms"), 1)), ("G2", change(("sim", "counters", "bad_tokens"), 1)),
     ("G7", change(("sim", "counters", "orphans_undone"), 0))]
 
 
 def not_met(results):
-    return [name for name, _, _, is_met, _ in goals.judged(goals.Results(results)) if not is_met]
+    return [name for name, _, _, is_met, *_ in goals.judged(goals.Results(results)) if not is_met]
 
 
 def commands():
