@@ -31,7 +31,7 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     if (is_under_way_) return;
     cleaner_.instance_.runtime->cancel(*this);
     if (is_overdue()) return cleaner_.over(this);
-    if (!node.is_ready()) return wait(kPause);
+    if (!node.is_ready()) return wait(kCleaningPause);
     is_under_way_ = true;
     if (!id.empty()) ++(std::exchange(was_sent_, true) ? counts().undone_again : counts().undone);
     put_release(*this, keys, id, line_id);
@@ -39,9 +39,7 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     node.send(*this);
   }
   void sending(Nanos now) override { sent_at_ = now; }
-  bool fits(const Reply &reply) const override {
-    return fits_release(reply, keys.size()) && ServerClock::is_time(time_of_release(reply));
-  }
+  bool fits(const Reply &reply) const override { return fits_release(reply, keys.size()); }
   ReplyLimits limits() const override { return limits_of_release(keys.size()); }
   void answered(const Reply &reply) override {
     if (const Reply *wrong = wrong_in_release(reply, 0, keys.size())) {
@@ -55,18 +53,16 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     node.observe(now_us, sent_at_, cleaner_.instance_.clock.now());
     if (LIBLOCK_MUTANT(cleaned_once) || now_us > not_after_us || sent_on_ == generation)
       return cleaner_.over(this);
-    wait(std::clamp<Nanos>((not_after_us - now_us) * 1'000, kMillisecond, kPatience));
+    wait(std::clamp<Nanos>((not_after_us - now_us) * 1'000, kMillisecond, kCleaningPatience));
   }
   void failed(const Failure &failure) override {
     is_under_way_ = false;
     if (failure.status == Status::CLOSED) return;  // whoever stops it deletes it
-    wait(kPause);
+    wait(kCleaningPause);
   }
   void fire(Nanos) override { send(); }
 
  private:
-  static constexpr Nanos kPause = 200 * kMillisecond;
-  static constexpr Nanos kPatience = 2'000 * kMillisecond;  // with a node whose clock is behind
   bool is_overdue() const { return cleaner_.instance_.clock.now() >= ends_at; }
   void wait(Nanos time) {
     Runtime &runtime = *cleaner_.instance_.runtime;

@@ -386,14 +386,17 @@ bool Membership::was_exchanged(const Node &node) const {
          configuration_.find_id(identity.node) == nullptr;
 }
 
-void Membership::mark(Node &node, const std::string &node_id) {
+void Membership::tell(Node &node, std::unique_ptr<MarkCall> call) {
   if (!node.may_be_told()) return node.refuse(Status::PROTOCOL, kForgetful);
-  node.send(*new MarkCall(node, configuration_, node_id));
+  node.send(*call.release());
+}
+
+void Membership::mark(Node &node, const std::string &node_id) {
+  tell(node, std::make_unique<MarkCall>(node, configuration_, node_id));
 }
 
 void Membership::bring_up(Node &node, const Configuration::Identity &identity) {
-  if (!node.may_be_told()) return node.refuse(Status::PROTOCOL, kForgetful);
-  node.send(*new MarkCall(node, configuration_, identity.node, node.hello().who));
+  tell(node, std::make_unique<MarkCall>(node, configuration_, identity.node, node.hello().who));
 }
 
 NodeSet Membership::nodes_of(const Members &members) const {

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "quorum/configuration.hpp"
@@ -88,6 +89,7 @@ class Membership {
   void forget_strangers();
   void refuse_copies();
   void place(Node &node);
+  void tell(Node &node, std::unique_ptr<MarkCall> call);
   void mark(Node &node, const std::string &node_id);
   void bring_up(Node &node, const Configuration::Identity &identity);
   bool stands_for(const Node &node, const Member &member) const;

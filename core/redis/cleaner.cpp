@@ -33,9 +33,7 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     if (gives_place_up) argument(Bytes("1"));
     instance().link.send(*this);
   }
-  bool fits(const Reply &reply) const override {
-    return fits_release(reply, keys_.size()) && ServerClock::is_time(time_of_release(reply));
-  }
+  bool fits(const Reply &reply) const override { return fits_release(reply, keys_.size()); }
   ReplyLimits limits() const override { return limits_of_release(keys_.size()); }
   void answered(const Reply &reply) override {
     if (const Reply *wrong = wrong_in_release(reply, 0, keys_.size())) {
@@ -48,19 +46,17 @@ class Cleaner::Entry final : public ServerCall, public Timer {
     const int64_t now_us = time_of_release(reply);
     instance().link.server_clock().observe(now_us, instance().clock.now());
     if (now_us > not_after_us) return cleaner_.over(*this);
-    wait(std::clamp<Nanos>((not_after_us - now_us) * 1'000 + kMillisecond, kMillisecond, kPatience));
+    wait(std::clamp<Nanos>((not_after_us - now_us) * 1'000 + kMillisecond, kMillisecond, kCleaningPatience));
   }
   void failed(const Failure &failure) override {
     is_under_way_ = false;
     if (failure.status == Status::CLOSED) return;  // whoever stops it deletes it
     if (instance().clock.now() >= ends_at_) return cleaner_.over(*this);
-    if (instance().link.is_connected()) wait(kPause);  // else on_connected comes
+    if (instance().link.is_connected()) wait(kCleaningPause);  // else on_connected comes
   }
   void fire(Nanos) override { send(); }
 
  private:
-  static constexpr Nanos kPause = 200 * kMillisecond;
-  static constexpr Nanos kPatience = 2'000 * kMillisecond;  // with a server whose clock is behind
   Instance &instance() { return cleaner_.instance_; }
   void wait(Nanos time) { instance().runtime->arm(*this, instance().runtime->now() + time); }
 

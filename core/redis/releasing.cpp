@@ -7,12 +7,14 @@
 
 #include "redis/instance.hpp"
 #include "redis/key_names.hpp"
+#include "redis/server_clock.hpp"
 
 namespace liblock {
 
 bool fits_release(const Reply &reply, size_t keys) {
-  if (reply.is(Reply::Kind::Integer)) return true;
+  if (reply.is(Reply::Kind::Integer)) return ServerClock::is_time(reply.integer);
   if (reply.elements.size() < 1 + keys || !reply.at(0).is(Reply::Kind::Integer)) return false;
+  if (!ServerClock::is_time(reply.at(0).integer)) return false;
   for (size_t i = 1; i <= keys; ++i) {
     if (!reply.at(i).is(Reply::Kind::Integer) && !reply.at(i).is(Reply::Kind::Text)) return false;
   }

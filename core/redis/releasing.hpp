@@ -4,6 +4,7 @@
 // others are given back all the same.
 #pragma once
 
+#include "base/clock.hpp"
 #include "redis/reply.hpp"
 
 namespace liblock {
@@ -13,6 +14,9 @@ int64_t time_of_release(const Reply &reply);
 bool is_freed(const Reply &reply, size_t key);
 // What it may be long: a text for each key.
 ReplyLimits limits_of_release(size_t keys);
+// How long a cleaner waits behind a call that failed, and, at most, for a server whose clock is behind.
+inline constexpr Nanos kCleaningPause = 200 * kMillisecond;
+inline constexpr Nanos kCleaningPatience = 2'000 * kMillisecond;
 // The first of so many keys, from that one on, with which something is wrong; nullptr: none.
 const Reply *wrong_in_release(const Reply &reply, size_t from, size_t keys);
 

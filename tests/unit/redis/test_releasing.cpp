@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What is released within one turn of the loop goes to the server as one call, and each release comes to its own end.
 // Time and network are moved by hand; the server runs the real scripts.
+#include "redis/releasing.hpp"
+#include "redis/server_clock.hpp"
 #include "stage.hpp"
 
 using namespace unit;
@@ -169,6 +171,32 @@ UNIT_TEST(a_reply_that_comes_before_the_call_is_sent_ends_the_connection_and_not
   EXPECT(s.is_free("k0") && s.is_free("k1"));
 }
 
+UNIT_TEST(an_answer_to_a_release_has_a_time_and_a_word_of_each_key) {
+  using Kind = liblock::Reply::Kind;
+  const auto reply = [](Kind kind, int64_t integer) {
+    liblock::Reply one;
+    one.kind = kind;
+    one.integer = integer;
+    return one;
+  };
+  const auto number = [&](int64_t value) { return reply(Kind::Integer, value); };
+  const auto fits = [&](std::vector<liblock::Reply> told) {
+    liblock::Reply all = reply(Kind::Array, 0);
+    all.elements = told;
+    return liblock::fits_release(all, 2);
+  };
+  const liblock::Reply now = number(1'700'000'000'000'000), text = reply(Kind::Text, 0);
+  EXPECT(liblock::fits_release(now, 2));
+  EXPECT(fits({now, number(1), text}));
+  EXPECT(!fits({now, number(1)}));
+  EXPECT(!fits({now, number(1), reply(Kind::Nil, 0)}));
+  EXPECT(!fits({text, number(1), number(1)}));
+  for (const int64_t no_time : {int64_t{-1}, liblock::ServerClock::kLastUs + 1}) {
+    EXPECT(!liblock::fits_release(number(no_time), 2));
+    EXPECT(!fits({number(no_time), number(1), number(1)}));
+  }
+}
+
 UNIT_MAIN(
     "what one turn of the loop releases on a server",
     cmocka_unit_test(a_key_whose_queue_is_none_keeps_no_other_from_being_given_back),
@@ -181,4 +209,5 @@ UNIT_MAIN(
     cmocka_unit_test(an_extension_asked_for_before_a_release_is_carried_out_before_it),
     cmocka_unit_test(releases_before_and_behind_an_attempt_go_together_and_the_attempt_finds_their_keys_free),
     cmocka_unit_test(whoever_waits_for_one_of_many_released_at_once_gets_it),
-    cmocka_unit_test(a_reply_that_comes_before_the_call_is_sent_ends_the_connection_and_nothing_else))
+    cmocka_unit_test(a_reply_that_comes_before_the_call_is_sent_ends_the_connection_and_nothing_else),
+    cmocka_unit_test(an_answer_to_a_release_has_a_time_and_a_word_of_each_key))
