@@ -78,7 +78,7 @@ configure_alone() {
   shift
   fixed="${CC:-} ${CXX:-} ${CFLAGS:-} ${CXXFLAGS:-} |"
   wanted="$fixed $* $(cd "$root" && echo meson.build */meson.build */*/meson.build)"
-  wanted+=" without: $(missing_of redis ruby valgrind lua cli11 json tbb abseil | tr '\n' ' ')"
+  wanted+=" without: $(missing_of redis ruby valgrind lua luajit-dev cli11 json tbb abseil | tr '\n' ' ')"
   if [ -f "$directory/build.ninja" ]; then
     kept=$(cat "$directory/dev-options" 2>/dev/null)
     [ "$kept" = "$wanted" ] && return 0

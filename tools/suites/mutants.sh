@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Do the tests bite? One fault on purpose at a time. In the quorum engine (tests/sim/mutation.cpp) each must be found by
 # the random lives of the suite sim, or by the directed schedules; elsewhere (tests/mutants) by the tests it names.
-suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson"
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua luajit-dev redis cmocka jansson"
 schedules=tests/unit/quorum/schedules
 
 mutants() {

@@ -56,7 +56,7 @@ gate() {
   addresses --exclude 'quorum lock' --exclude 'quorum chaos' --exclude unit_test_exhaustive
   threads 'threads portable' --exclude 'quorum lock' --exclude 'conformance quorum' "${one_thread[@]}"
 }
-nightly_needs="valgrind go"
+nightly_needs="valgrind go luajit-dev"
 nightly() {
   export LIBLOCK_TEST_SIZE=gate LIBLOCK_STRESS=gate LIBLOCK_TEST_SLOWNESS=4
   addresses

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Random lives of processes with a quorum of simulated servers, in all CPUs: no double grant, no token that goes back,
 # everything ends; and enough of everything happened for that to mean something. Replay one with --seed N.
-suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson"
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua luajit-dev redis cmocka jansson"
 
 lives() {
   ordinary_build && build_more release tests/sim/sim-quorum || return 1
