@@ -99,11 +99,12 @@ class Greeting {
     }
   }
   void answered(Number number, const Reply &reply) {
-    const bool must_succeed = number == Auth || number == Select || number == Subscribe;
-    if (reply.is(Reply::Kind::Error) && must_succeed) {
-      const Status status = number == Auth ? Status::AUTH : classify_error(reply.text).status;
-      return refused(status, what_failed(number) + explained(reply.text));
+    if (reply.is(Reply::Kind::Error) && number == Auth) {
+      const AuthRefusal refusal = refusal_of_auth(reply.text);
+      return refused(refusal.status, auth_failed() + std::string(refusal.why));
     }
+    if (reply.is(Reply::Kind::Error) && (number == Select || number == Subscribe))
+      return refused(classify_error(reply.text).status, what_failed(number) + explained(reply.text));
     // Without credentials, everything is refused: the first refusal says so.
     if (reply.is(Reply::Kind::Error) && classify_error(reply.text).wrong_server)
       return refused(classify_error(reply.text).status, explained(reply.text));
@@ -115,9 +116,10 @@ class Greeting {
     if (number == last_) step_done();
   }
   std::string what_failed(Number number) const {
-    if (number == Select)
-      return "database " + std::to_string(address_.db) + " (how many there are, its `databases` says): ";
-    if (number != Auth) return {};
+    if (number != Select) return {};
+    return "database " + std::to_string(address_.db) + " (how many there are, its `databases` says): ";
+  }
+  std::string auth_failed() const {
     // redis://word@host names a user; many mean a password.
     const bool only_user = !address_.user.empty() && address_.password.empty();
     return only_user ? "it refused the user (a password stands behind a colon, redis://:PASSWORD@host): "

@@ -10,6 +10,7 @@
 
 #include <hiredis/hiredis.h>
 #include <hiredis/read.h>
+#include <string.h>
 
 #include <algorithm>
 #include <cstring>
@@ -118,7 +119,12 @@ bool Reply::has_integers(size_t from, size_t count) const {
   return std::all_of(part.begin(), part.end(), [](const Reply &r) { return r.is(Kind::Integer); });
 }
 
-ReplyReader::~ReplyReader() { redisReaderFree(reader_); }
+// An error may repeat what was sent, a password too.
+ReplyReader::~ReplyReader() {
+  if (reader_->buf != nullptr) explicit_bzero(reader_->buf, reader_->len);
+  if (!texts_.empty() && texts_.back() != nullptr) explicit_bzero(texts_.back().get(), chunk_size_);
+  redisReaderFree(reader_);
+}
 
 bool ReplyReader::feed(Bytes bytes) {
   if (is_broken()) return false;

@@ -67,6 +67,29 @@ ServerError classify_error(Bytes text) {
   return {};
 }
 
+AuthRefusal refusal_of_auth(Bytes text) {
+  struct Answer {
+    Bytes part;
+    AuthRefusal refusal;
+  };
+  static constexpr Answer kAnswers[] = {
+      {"WRONGPASS", {Status::AUTH, "WRONGPASS"}},
+      {"invalid password", {Status::AUTH, "wrong password"}},
+      {"without any password configured", {Status::AUTH, "it has none set; leave the password out"}},
+      {"no password is set", {Status::AUTH, "it has none set; leave the password out"}},
+      {"wrong number of arguments", {Status::AUTH, "it knows no users, as before Redis 6; leave the user out"}},
+      {"unknown command", {Status::AUTH, "it knows no AUTH; see its rename-command, or what stands before it"}},
+      {"NOPERM", {Status::AUTH, "NOPERM"}},
+      {"max number of clients", {Status::CONNECT, "max number of clients reached; raise its maxclients"}},
+      {"DENIED", {Status::AUTH, "DENIED, it is in protected mode; set a password there, or bind it to an address"}},
+      {"LOADING", {Status::SERVER, "LOADING, it reads its data"}},
+  };
+  for (const Answer &answer : kAnswers) {
+    if (text.find(answer.part) != Bytes::npos) return answer.refusal;
+  }
+  return {Status::AUTH, "an error that is not shown, since it may repeat them; AUTH in redis-cli says it"};
+}
+
 std::string explained(Bytes text) {
   const Bytes cure = classify_error(text).cure;
   return shown(text) + (cure.empty() ? "" : " (" + std::string(cure) + ")");

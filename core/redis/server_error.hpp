@@ -20,6 +20,13 @@ struct ServerError {
 
 ServerError classify_error(Bytes text);
 
+// What a server answered to AUTH, in our words: its own may repeat what was sent there, the password.
+struct AuthRefusal {
+  Status status = Status::AUTH;
+  Bytes why = {};
+};
+AuthRefusal refusal_of_auth(Bytes text);
+
 // For people: printable, at most 200 bytes; an error with its cure.
 std::string shown(Bytes text);
 std::string explained(Bytes error);

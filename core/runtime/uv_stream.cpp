@@ -48,10 +48,12 @@ UvStream::UvStream(Loop &loop, Listener &listener)
   connecting_.data = writing_.data = this;
 }
 
-// What was sent first may have been a password, and a connection that broke soon has sent little else over it.
+// What was sent first may have been a password, and a connection that broke soon has sent little else over it. What
+// came may repeat it.
 UvStream::~UvStream() {
   wipe(wire_);
   wipe(sending_);
+  explicit_bzero(input_.data(), input_.size());
 }
 
 void UvStream::open(const StreamTarget &target) {

@@ -26,6 +26,17 @@ UNIT_TEST(error_texts_are_told_apart_by_their_code) {
   EXPECT(classify_error("").status == Status::SERVER);
 }
 
+UNIT_TEST(an_answer_to_auth_is_told_in_our_words_since_it_may_repeat_the_password) {
+  const auto why = [](Bytes text) { return std::string(refusal_of_auth(text).why); };
+  EXPECT(why("WRONGPASS invalid username-password pair, or S3cret") == "WRONGPASS");
+  for (const char *text : {"ERR unknown command 'AUTH', with args beginning with: 'S3cret'", "S3cret", "ERR S3cret", ""})
+    EXPECT(refusal_of_auth(text).status == Status::AUTH && why(text).find("S3cret") == std::string::npos);
+  EXPECT(why("ERR AUTH <password> called without any password configured for the default user.").find("none set") !=
+         std::string::npos);
+  EXPECT(why("ERR Client sent AUTH, but no password is set").find("none set") != std::string::npos);
+  EXPECT(refusal_of_auth("ERR max number of clients reached").status == Status::CONNECT);
+}
+
 UNIT_TEST(errors_that_redis_6_wraps_are_found_inside) {
   const auto wrapped = [](const char *text) {
     return classify_error("ERR Error running script (call to f_0123): @user_script:4: " + std::string(text))
@@ -199,7 +210,8 @@ UNIT_TEST(calls_under_way_at_once_do_not_share_their_bytes_and_one_that_is_begun
 }
 
 UNIT_MAIN("server words", cmocka_unit_test(error_texts_are_told_apart_by_their_code),
-          cmocka_unit_test(errors_that_redis_6_wraps_are_found_inside),
+          cmocka_unit_test(an_answer_to_auth_is_told_in_our_words_since_it_may_repeat_the_password),
+    cmocka_unit_test(errors_that_redis_6_wraps_are_found_inside),
           cmocka_unit_test(what_a_server_says_is_shown_printable_and_cut),
           cmocka_unit_test(side_keys_are_different_for_different_keys),
           cmocka_unit_test(a_side_key_is_sent_in_parts_as_it_is_sent_whole),
