@@ -81,7 +81,8 @@ configure_alone() {
   wanted+=" without: $(missing_of redis ruby valgrind lua luajit-dev cli11 json tbb abseil | tr '\n' ' ')"
   if [ -f "$directory/build.ninja" ]; then
     kept=$(cat "$directory/dev-options" 2>/dev/null)
-    [ "$kept" = "$wanted" ] && return 0
+    # Where a build file has changed since, what is built is looked up before ninja would notice.
+    if [ "$kept" = "$wanted" ] && logged "$log_dir/$name-setup.log" ninja -C "$directory" build.ninja; then return 0; fi
     if [ "${kept#"$fixed"}" != "$kept" ]; then again=(--reconfigure); else rm -rf "$directory"; fi
   fi
   echo "dev: configuring build/$name ($*)" >&2

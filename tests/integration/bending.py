@@ -156,9 +156,11 @@ class Bender(Strains):
 
     def told(self, what, *words):
         who, server = self.server()
-        if server:
-            server.call(*words)
-            self.counts[what] += 1
+        if not server:
+            return None
+        answer = server.call(*words)
+        self.counts[what] += 1
+        return answer
 
     def flush(self):
         self.told("emptied", "FLUSHALL")
@@ -225,7 +227,7 @@ class Bender(Strains):
     # Everybody sees another majority.
     def ring(self):
         count = len(self.servers)
-        cuts = [(name, (i + k) % count) for i, name in enumerate(self.names) for k in range(2)]
+        cuts = [(name, (i + k) % count) for i, name in enumerate(self.names) for k in range((count - 1) // 2)]
         self.cut("majority ring", cuts)
 
     # ----- clients

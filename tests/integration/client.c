@@ -13,7 +13,8 @@
  *
  * LIBLOCK_CLIENT_THREADS: so many do this, in one context (1); LIBLOCK_CLIENT_FRONT_MS: its option front_ms.
  * At its end it adds a line to DIRECTORY/NAME.passed_on: how often locks went from hand to hand within it.
- * SIGUSR1: while it holds it makes a child, which must find everything FORKED, and take nothing from its parent.
+ * SIGUSR1: while it holds it makes a child, which must find everything FORKED, and take nothing from its parent; a line
+ * in DIRECTORY/NAME.forked for each.
  *
  * Usage: client URL NAME DIRECTORY KEYS MAX_TTL_MS HOLD_MS WAY SEED VOTES TIMEOUT_MS     (the last two: 0 = default)
  * DIRECTORY/stop ends it.
@@ -60,6 +61,20 @@ static bool read_way(const char *way) {
   return false;
 }
 
+static void tell(const char *what, uint64_t count) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s.%s", words[3], words[2], what);
+  FILE *file = fopen(path, "a");
+  if (file == NULL || fprintf(file, "%llu\n", (unsigned long long)count) < 0 || fclose(file) != 0) abort();
+}
+
+static void tell_what_was_passed_on(void) {
+  liblock_stats stats;
+  liblock_stats_init(&stats, sizeof stats);
+  if (liblock_stats_get(context, &stats) != LIBLOCK_OK) abort();
+  tell("passed_on", stats.passed_on);
+}
+
 /* It ends with 0 where the copies of a child are what they should be. */
 static void fork_once(liblock_lock lock) {
   should_fork = 0;
@@ -73,6 +88,7 @@ static void fork_once(liblock_lock lock) {
   }
   int status = 0;
   if (waitpid(child, &status, 0) != child || status != 0) exit(5);
+  tell("forked", 1);
 }
 
 /* A span reaches to the last moment that a later look has confirmed. */
@@ -162,17 +178,6 @@ static void *live(void *number) {
     pause_us(throw(5000));
   }
   return NULL;
-}
-
-static void tell_what_was_passed_on(void) {
-  char path[4096];
-  liblock_stats stats;
-  liblock_stats_init(&stats, sizeof stats);
-  if (liblock_stats_get(context, &stats) != LIBLOCK_OK) abort();
-  snprintf(path, sizeof path, "%s/%s.passed_on", words[3], words[2]);
-  FILE *file = fopen(path, "a");
-  if (file == NULL || fprintf(file, "%llu\n", (unsigned long long)stats.passed_on) < 0 || fclose(file) != 0)
-    abort();
 }
 
 int main(int count, char **given) {

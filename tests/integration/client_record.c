@@ -4,7 +4,7 @@
  * writes, refusals) under one flock, which the kernel gives back for whoever is killed; and of each NAME, a further
  * thread N of a process being NAME.N, NAME.now and NAME.log, lines of
  *   hold KEY NAME TOKEN ASKED FROM UNTIL ENDED STATUS     from FROM until UNTIL it certainly held
- *   call KEY NAME ASKED ENDED STATUS                      it never certainly did
+ *   call KEY NAME TOKEN ASKED ENDED STATUS                it never certainly did; TOKEN 0: it was granted none
  */
 #include "client_record.h"
 
@@ -98,8 +98,9 @@ void record_ended(int32_t status) {
                      " %" PRId32 "\n",
                      moment.key, client_name, moment.token, moment.asked, moment.from, moment.until, ended,
                      status)
-          : snprintf(line, sizeof line, "call k%" PRIu64 " %s %" PRId64 " %" PRId64 " %" PRId32 "\n",
-                     moment.key, client_name, moment.asked, ended, status);
+          : snprintf(line, sizeof line,
+                     "call k%" PRIu64 " %s %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId32 "\n", moment.key,
+                     client_name, moment.token, moment.asked, ended, status);
   /* In this order: who is killed in between has one call less, and not one twice. */
   moment.state = IDLE;
   write_moment();

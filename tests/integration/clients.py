@@ -126,9 +126,10 @@ class Clients:
     def lost_updates(self):
         return sum(place.written - place.value for place in self.places())
 
-    def passed_on(self):
-        """How often locks went from hand to hand within a process, as those in C say at their end."""
-        return sum(int(line) for file in self.directory.glob("*.passed_on") for line in file.read_text().splitlines())
+    def told(self, what):
+        """The sum of what those in C say: passed_on, how often locks went from hand to hand within a process, at their
+        end; forked, how often one has made a child while it held."""
+        return sum(int(line) for file in self.directory.glob(f"*.{what}") for line in file.read_text().splitlines())
 
     def calls(self, client=None):
         """Of one client or all of them, in the order of their ends; without those under way."""
@@ -187,8 +188,8 @@ def read_call(line):
     if words[0] == "hold":
         token, asked, begin, until, ended, status = numbers
         return Call(words[1], words[2], asked, ended, status, token, begin, until)
-    asked, ended, status = numbers
-    return Call(words[1], words[2], asked, ended, status)
+    token, asked, ended, status = numbers
+    return Call(words[1], words[2], asked, ended, status, token)
 
 
 def judge_spans(check, calls, *arguments):

@@ -2,6 +2,7 @@
 """The nemesis of one world: begins faults of the given kinds at random moments, some at once, until every kind had its
 turn and the time is over; and knows afterwards which of them hit, that is, acted while an operation was in flight, and
 which were felt: something in flight did not come to the end that it has elsewhere, or took far longer to."""
+import collections
 import contextlib
 import dataclasses
 import statistics
@@ -41,7 +42,7 @@ class Nemesis(BadServers, BadLines, BadClients, Bender):
         self.alone_for = self.lease if world.group == "liars" else self.lease / 2 if world.nodes == 1 else None
         self.alone_until = 0
         self.acts = []
-        self.loading = 0  # servers that said so
+        self.traces = collections.Counter()  # by kind: what of it shows elsewhere, where anything does
         self.wanted = list(kinds)
         self.bag = []
         self.kind = None
@@ -60,6 +61,9 @@ class Nemesis(BadServers, BadLines, BadClients, Bender):
             time.sleep(0.02 + self.dice.random() * 0.25)
         self.heal()
         return not missing
+
+    def do_nothing(self):
+        self.begin(("nothing", self.dice.random()), "nothing", self.short(), lambda: None)
 
     def end_what_is_over(self):
         for who, fault in list(self.faults.items()):

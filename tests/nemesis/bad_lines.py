@@ -22,8 +22,10 @@ class BadLines:
         manner = Manner(**self.some(), directions=("down",), swallow=True)
         self.lay("replies dropped", manner, self.short(), hollow=True)
 
+    # Now and then for as long as the library needs to see it by itself.
     def half_open(self):
-        self.lay("half open", Manner(**self.some(), swallow=True), self.short(), hollow=True)
+        seconds = self.dice.choice([self.short(), self.short(), 3 + self.dice.random()])
+        self.lay("half open", Manner(**self.some(), swallow=True), seconds, hollow=True)
 
     # Longer than their senders wait, who have cleaned up when they arrive.
     def hold_requests(self):

@@ -2,6 +2,7 @@
 """Faults of servers that tests/integration/bending.py does not have. Each is a function without arguments that begins
 it (self.begin), or does nothing where it cannot be now."""
 import contextlib
+import re
 import struct
 
 from bending import empty
@@ -19,10 +20,12 @@ class BadServers:
         server.call("CONFIG", "SET", "maxmemory-policy", self.dice.choice(["allkeys-random", "allkeys-lru"]))
         server.call("CLIENT", "KILL", "TYPE", "normal")  # whoever minds looks when he connects
         used = int(server.call("INFO", "memory").split(b"used_memory:")[1].split()[0])
+        before = evicted_keys(server)
         server.call("CONFIG", "SET", "maxmemory", used + 20 * JUNK_BYTES)
         junk = "x" * JUNK_BYTES
         pipeline(server, [("SET", f"junk{self.dice.random()}", junk, "EX", JUNK_SECONDS) for _ in range(300)])
-        evicted = int(server.call("INFO", "stats").split(b"evicted_keys:")[1].split()[0])
+        evicted = evicted_keys(server) - before
+        self.traces["evicting"] += evicted
 
         def end():
             server.call("CONFIG", "SET", "maxmemory-policy", "noeviction")
@@ -45,13 +48,25 @@ class BadServers:
         server.start(reachable=False)
         server.arguments = arguments
         eventually(server.answers)
-        self.loading += b"loading:1" in server.call("INFO", "persistence")
+        self.traces["loading"] += b"loading:1" in server.call("INFO", "persistence")
 
         def end():
             eventually(server.answers, 20)
             with contextlib.suppress(ServerError):
                 server.call("CONFIG", "SET", "key-load-delay", 0)
         self.begin(who, "loading", self.short() + 0.3, end)
+
+    # Whoever comes next brings them again.
+    def forget_scripts(self):
+        who, server = self.server()
+        if not server:
+            return
+        server.call("SCRIPT", "FLUSH")
+        before = unknown_scripts(server)
+
+        def end():
+            self.traces["scripts-flushed"] += unknown_scripts(server) - before
+        self.begin(who, "scripts forgotten", self.short(), end)
 
     # Its locks end early, or late; and so again when the step is taken back.
     def step_clock(self):
@@ -79,7 +94,7 @@ class BadServers:
         self.begin(who, "failed over", self.short() + 0.3, end)
 
     def cut_messages(self):
-        self.told("messages cut", "CLIENT", "KILL", "TYPE", "pubsub")
+        self.traces["messages-cut"] += self.told("messages cut", "CLIENT", "KILL", "TYPE", "pubsub") or 0
 
 
 def pipeline(server, commands):
@@ -90,6 +105,16 @@ def pipeline(server, commands):
         for _ in commands:
             with contextlib.suppress(ServerError):
                 read_reply(stream)
+
+
+def evicted_keys(server):
+    return int(server.call("INFO", "stats").split(b"evicted_keys:")[1].split()[0])
+
+
+def unknown_scripts(server):
+    """How often it was asked for one that it did not have."""
+    found = re.search(rb"errorstat_NOSCRIPT:count=(\d+)", server.call("INFO", "errorstats"))
+    return int(found[1]) if found else 0
 
 
 def set_clock(server, seconds):

@@ -6,8 +6,10 @@ import subprocess
 
 from clients import judge_spans
 from kinds import EXCLUSION
+from worlds import LEASE_MS
 
 JUDGE_SECONDS = 60
+HEARS_WITHIN_NS = (LEASE_MS + 100) * 1e6  # a process of a lock that was forgotten: when its lease ends, at the latest
 WRITTEN_MAX = 5  # of the lines that say what is wrong
 
 
@@ -33,15 +35,30 @@ def hand_overs(calls):
 def with_their_locks(calls):
     """A lock that its server forgot goes on from hand to hand within its process, under the tokens that came with it,
     until the process hears of that (docs/safety.md): such a hold, by somebody who stood in line when the one before it
-    ended and under the very next token, was asked for when its lock was."""
+    ended and under the very next token, was asked for when its lock was. That it has not heard holds for one lease from
+    the grant to somebody else on."""
     known, ordered = {}, []
+
+    def should_have_heard(call):
+        return any(other.key == call.key and other.process != call.process and other.token > call.token and
+                   other.is_hold and other.begin + HEARS_WITHIN_NS < call.begin for other in calls)
     for call in sorted(calls, key=lambda call: call.token):
         before = known.get((call.key, call.process, call.token - 1)) if call.is_hold else None
-        if before is not None and call.asked <= before.ended:
+        if before is not None and call.asked <= before.ended and not should_have_heard(call):
             call = dataclasses.replace(call, asked=min(call.asked, before.asked))
         known[call.key, call.process, call.token] = call
         ordered.append(call)
     return ordered
+
+
+def given_twice(calls):
+    """A token belongs to one grant for ever, also where whoever was granted it never certainly held."""
+    givers = {}
+    for call in calls:
+        if call.token != 0:
+            givers.setdefault((call.key, call.token), []).append(call.who)
+    return [f"token {token} of {key} was given to {', '.join(whom)}"
+            for (key, token), whom in sorted(givers.items()) if len(whom) > 1]
 
 
 def judge(clients, group, check, porcupine_judge=None):
@@ -57,13 +74,13 @@ def judge(clients, group, check, porcupine_judge=None):
     places = clients.places()
     return {
         "violations": [*(doubles if excludes else []), *said][:WRITTEN_MAX],
-        "guard_violations": [*tokens, *([f"{lost} updates lost"] if lost else [])][:WRITTEN_MAX],
+        "guard_violations": [*tokens, *given_twice(calls), *([f"{lost} updates lost"] if lost else [])][:WRITTEN_MAX],
         "porcupine": len(said),
         "doubles": len(doubles),
         "operations": len(calls) + sum(call.is_hold for call in calls),
         "holds": sum(call.is_hold for call in calls),
         "hand_overs": hand_overs(calls),
-        "passed_on": clients.passed_on(),
+        "passed_on": clients.told("passed_on"),
         "written": sum(place.written for place in places),
         "refused": sum(place.refused for place in places),
     }

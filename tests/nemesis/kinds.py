@@ -62,11 +62,16 @@ KINDS = [
     Kind(23, "failed-over", "killed, and its replica promoted", "lost", "", ("fail_over",)),
     Kind(24, "replaced", "a node of another quorum stands in its place", "", "whole", ("replace",)),
 ]
+# To compare with: of what is felt while nothing happens.
+NOTHING = Kind(0, "nothing", "no fault at all", "whole", "whole", ("do_nothing",))
 CONTEXTS = ("single", "quorum")
+# Whose acts leave something that can be counted, whoever feels them (run_world.traces).
+LEAVES_TRACES = ("client-forked", "delayed", "evicting", "loading", "messages-cut", "reset-in-reply",
+                 "scripts-flushed")
 
 
 def named(name):
-    for kind in KINDS:
+    for kind in [*KINDS, NOTHING]:
         if name in (kind.name, str(kind.number)):
             return kind
     raise SystemExit(f"nemesis: no kind {name}; there are: {', '.join(kind.name for kind in KINDS)}")

@@ -6,7 +6,8 @@ workload, and a table; what is wrong comes with the command that repeats it and 
 
 Usage: nemesis.py --build DIR [--seed N | --seeds A-B] [--kind NAME,…]… [--context single|quorum] [--seconds S] [--each]
                   [--jobs N] [--json FILE]
-Without --kind all of them, together as far as they can be; --each: every kind in a world of its own."""
+Without --kind all of them, together as far as they can be; --each: every kind in a world of its own, and one in which
+nothing happens, to compare with."""
 import argparse
 import concurrent.futures
 import multiprocessing
@@ -22,7 +23,7 @@ import islands  # noqa: E402
 import run_world  # noqa: E402
 import workloads  # noqa: E402
 from harness import die_with_parent  # noqa: E402
-from kinds import CONTEXTS, KINDS, groups, named  # noqa: E402
+from kinds import CONTEXTS, KINDS, NOTHING, groups, named  # noqa: E402
 from report import Report  # noqa: E402
 from tools_of import Tools  # noqa: E402
 
@@ -54,7 +55,8 @@ def arguments():
     server = os.environ.get("LIBLOCK_REDIS_SERVER", "redis-server")
     if not shutil.which(server):
         parser.error(f"there is no program {server}")
-    words.kinds = [named(name) for given in words.kind or [] for name in given.split(",")] or KINDS
+    words.kinds = [named(name) for given in words.kind or [] for name in given.split(",")] or \
+        KINDS + [NOTHING] * words.each
     words.contexts = [words.context] if words.context else list(CONTEXTS)
     return words
 
@@ -82,8 +84,8 @@ def attempt(function, *words):
 def main():
     words = arguments()
     tools = Tools(words.build, languages=not words.c_alone)
-    report = Report(words, tools.missing)
     has_islands = islands.can_be_made()
+    report = Report(words, tools.missing, has_islands)
     if not has_islands:
         print("# no network namespaces can be made here: lines are cut by the switchboard instead", flush=True)
     given = {"programs": tools.programs, "check": tools.check, "judge": tools.judge, "clock": tools.clock,

@@ -5,7 +5,10 @@ import json
 import pathlib
 import shlex
 
-FIGURES = ("runs", "hits", "felt", "violations", "guard_violations")
+from kinds import LEAVES_TRACES, NOTHING
+
+FIGURES = ("runs", "hits", "felt", "traces", "violations", "guard_violations")
+TRACES_FROM = 5  # so many acts, of which not each leaves one
 
 
 def counted(numbers):
@@ -13,8 +16,8 @@ def counted(numbers):
 
 
 class Report:
-    def __init__(self, words, missing):
-        self.words = words
+    def __init__(self, words, missing, has_islands):
+        self.words, self.has_islands = words, has_islands
         self.number = self.failed = 0
         self.kinds = {}  # (number, kind, context): figures; of all worlds in which it acted
         self.sums = collections.Counter()
@@ -54,7 +57,8 @@ class Report:
         violations, unguarded = told["violations"], told["guard_violations"]
         for kind in kinds:
             figures = self.kinds.setdefault((kind.number, kind.name, context), collections.Counter())
-            figures.update(told["kinds"][kind.name], violations=len(violations), guard_violations=len(unguarded))
+            figures.update(told["kinds"][kind.name], violations=len(violations), guard_violations=len(unguarded),
+                           traces=told["traces"].get(kind.name, 0))
         self.sums.update(operations=told["operations"], holds=told["holds"], hand_overs=told["hand_overs"],
                          passed_on=told["passed_on"],
                          doubles_outside=0 if violations else told["doubles"], worlds=1)
@@ -62,8 +66,8 @@ class Report:
         holds = self.tell(not (violations or unguarded or told["stuck"]),
                           f"{name}: {promise}, no guarded update is lost, and everybody goes on",
                           f"{told['holds']} holds, {told['hand_overs']} hand-overs, {told['written']} updates, "
-                          f"{told['refused']} refused, {told['doubles']} held at once, {told['late']} late pieces")
-        print(f"# {counted(told['holds_by'])}; faults: {counted(told['faults'])}; {told['loading']} said LOADING",
+                          f"{told['refused']} refused, {told['doubles']} held at once")
+        print(f"# {counted(told['holds_by'])}; faults: {counted(told['faults'])}; traces: {counted(told['traces'])}",
               flush=True)
         if not holds:
             for line in [*violations, *unguarded, *told["stuck"]]:
@@ -85,6 +89,8 @@ class Report:
         for (_, kind, context), figures in sorted(self.kinds.items()):
             self.tell(figures["hits"] > 0, f"{context}: {kind} acted while an operation was in flight",
                       f"{figures['runs']} times, {figures['hits']} of them hit, {figures['felt']} were felt")
+            if kind in LEAVES_TRACES and figures["runs"] >= TRACES_FROM:
+                self.tell(figures["traces"] > 0, f"{context}: {kind} left its traces", f"{figures['traces']}")
         if self.sums["worlds"]:
             self.tell(self.sums["passed_on"] > 0, "locks went from hand to hand within a process all the while",
                       f"{self.sums['passed_on']} times")
@@ -96,21 +102,22 @@ class Report:
         return self.failed != 0
 
     def table(self):
-        print(f"# {'kind':22} {'context':8} {'runs':>6} {'hits':>6} {'felt':>6} {'violations':>11} "
+        print(f"# {'kind':22} {'context':8} {'runs':>6} {'hits':>6} {'felt':>6} {'traces':>7} {'violations':>11} "
               f"{'of the guard':>13}")
         for (number, kind, context), figures in sorted(self.kinds.items()):
             print(f"# {number:>2} {kind:19} {context:8} " + " ".join(
-                f"{figures[name]:>{width}}" for name, width in zip(FIGURES, (6, 6, 6, 11, 13))))
+                f"{figures[name]:>{width}}" for name, width in zip(FIGURES, (6, 6, 6, 7, 11, 13))))
         print(f"# {self.sums['operations']} operations, {self.sums['hand_overs']} hand-overs, "
               f"{self.sums['doubles_outside']} times two held at once where that is not promised")
 
     def as_data(self):
         kinds = {}
-        for (_, kind, _), figures in sorted(self.kinds.items()):
-            kinds.setdefault(kind, collections.Counter()).update({name: figures[name] for name in FIGURES})
+        for (_, kind, context), figures in sorted(self.kinds.items()):
+            kinds.setdefault(kind, {})[context] = {name: figures[name] for name in FIGURES}
+        nothing = kinds.pop(NOTHING.name, {})
         seeds = self.words.seeds
         again = f"--seeds {seeds[0]}-{seeds[-1]}{' --each' if self.words.each else ''}"
-        return {"kinds": {kind: dict(figures) for kind, figures in kinds.items()},
+        return {"kinds": kinds, "leave_traces": LEAVES_TRACES, "nothing": nothing, "has_islands": self.has_islands,
                 **{name: self.sums[name] for name in ("operations", "hand_overs", "passed_on", "doubles_outside",
                                                       "lost_updates_without_guard", "with_guard")},
                 "seeds": list(seeds), "worlds": self.sums["worlds"],

@@ -46,11 +46,17 @@ def run(context, group, kinds, seed, seconds, tools, way="careful"):
         told["kinds"] = {kind.name: {what: sum(act.kind == kind.name for act in some) for what, some in counted.items()}
                          for kind in kinds}
         told.update(context=context, group=group, seed=seed, nodes=world.nodes, languages=sorted(tools["programs"]),
-                    faults=dict(nemesis.counts), loading=nemesis.loading, late=world.board.late,
+                    faults=dict(nemesis.counts), traces=traces(nemesis, world, clients),
                     holds_by={name: len(clients.holds(name)) for name in clients.names})
         if told["violations"] or told["guard_violations"] or told["stuck"]:
             told["history"] = keep(clients, world, nemesis, f"{tools['kept']}/{context}-{group}-{seed}")
         return told
+
+
+def traces(nemesis, world, clients):
+    """By kind: what of it shows apart from what clients felt, where anything does."""
+    return nemesis.traces | {"delayed": world.board.late, "reset-in-reply": world.board.resets,
+                             "client-forked": clients.told("forked")}
 
 
 def keep(clients, world, nemesis, folder):

@@ -17,7 +17,7 @@ import islands  # noqa: E402
 from acting import Act, Nemesis, felt, hits  # noqa: E402
 from clients import Call  # noqa: E402
 from harness import die_with_parent, eventually  # noqa: E402
-from judging import judge  # noqa: E402
+from judging import HEARS_WITHIN_NS, judge  # noqa: E402
 from kinds import named  # noqa: E402
 from tools_of import Tools  # noqa: E402
 from worlds import World  # noqa: E402
@@ -139,7 +139,7 @@ class Told:
     def lost_updates(self):
         return 0
 
-    def passed_on(self):
+    def told(self, _):
         return 0
 
     def places(self):
@@ -156,6 +156,15 @@ def a_forgotten_lock_that_goes_from_hand_to_hand_is_in_order_and_nobody_else_s_t
     assert said(first, another, ("c1.1", 6, 50, 70, 90)) == (0, 0)
     for wrong in (("c3", 6, 50, 70, 90), ("c1.1", 7, 50, 70, 90), ("c1.1", 6, 65, 70, 90)):
         assert said(first, another, wrong) == (1, 1), wrong
+    lease = int(HEARS_WITHIN_NS)  # behind which its process must have heard
+    assert said(first, another, ("c1.1", 6, 50, 70, lease), ("c1.2", 7, 75, lease, lease + 20)) == (0, 0)
+    assert said(first, another, ("c1.1", 6, 50, 70, lease), ("c1.2", 7, 75, lease + 50, lease + 60)) == (1, 1)
+
+
+@test
+def a_token_that_was_given_twice_is_found_also_where_nobody_held_by_it(tools):
+    told = judge(Told(("c1", 5, 10, 20, 60), ("c2", 5, 70, 0, 0), ("c2", 6, 80, 90, 95)), "whole", tools.check, None)
+    assert len(told["guard_violations"]) == 1 and "token 5" in told["guard_violations"][0], told
 
 
 def attempt(number, tools):

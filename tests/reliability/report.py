@@ -20,6 +20,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tools")]
 import goals  # noqa: E402  (the path had to be set first)
+import plan  # noqa: E402
 from tap import Tap  # noqa: E402
 
 KEPT = HERE / "results.json"
@@ -103,16 +104,31 @@ def slim(results, whole):
     return results
 
 
+def has_failed(name, run):
+    """So that no run takes its place but one as large as what it took the place of."""
+    if name == "sim":
+        return bool(run["failures"]) or any(run["counters"].get(what) for what in ("double_grants", "bad_tokens"))
+    if name.startswith("nemesis"):
+        return any(one["violations"] or one["guard_violations"] for kind in run["kinds"].values()
+                   for one in kind.values())
+    return bool(run.get("findings")) or not run.get("is_calm", True)
+
+
 def merged(before, now):
-    """Of what did not run, or ran in a smaller size, what was there before."""
+    """Of what did not run, or ran in a smaller size and well, what was there before."""
     def is_less(name):
         if name not in before or name not in WEIGHTS or WEIGHTS[name](now[name]) >= WEIGHTS[name](before[name]):
+            return False
+        if has_failed(name, now[name]):
+            print(f"report: {name}: something failed in it, and it takes the place of a larger run")
             return False
         print(f"report: {name}: what was kept is of a larger run, and stays")
         return True
 
     def is_smaller(suite):
         kept_size = before.get("suites", {}).get(suite, {}).get("size", SIZES[0])
+        if ", 0 failed" not in now["suites"][suite].get("said", ", 0 failed"):
+            return False
         return SIZES.index(now["suites"][suite].get("size", SIZES[0])) < SIZES.index(kept_size)
 
     taken = {name: result for name, result in now.items() if not is_less(name)}
@@ -155,26 +171,33 @@ def goals_table(results):
     met = sum("**" not in row[3] for row in rows)
     last = results.get("last")
     of = f" {last['processors']} processors, {last['server']}." if last else ""
-    return f"{met} of {len(rows)} goals are met.{of} Beside each stands the day of its run, and, since 2026-11-26, " \
-        "the commit: code that is newer has passed the gate, which has a smaller form of most of them.\n\n" + \
-        table(("", "goal", "now", "", "of", "again"), rows)
+    gate = results.get("gate", {})
+    passed = f" The gate, which has a smaller form of most of them, passed last on {gate['day']}, {gate['commit']}." \
+        if gate.get("failed") == 0 and "commit" in gate else ""
+    return f"{met} of {len(rows)} goals are met.{of} Beside each stands the day of its run, and the commit.{passed}" \
+        "\n\n" + table(("", "goal", "now", "", "of", "again"), rows)
 
 
 def nemesis_table(results):
     run = results.get("nemesis")
     if not run:
         return None
-    rows = [(name, one["runs"], one.get("felt", "-"), one["violations"], one["guard_violations"])
-            for name, one in sorted(run["kinds"].items())]
-    heads = ("kind", "begun", "felt", "promises broken", "older tokens let in")
+    rows = [(name, context, one["runs"], one["felt"], one["traces"] if name in run["leave_traces"] else "",
+             one["violations"], one["guard_violations"])
+            for name, kind in sorted(run["kinds"].items()) for context, one in sorted(kind.items())]
+    heads = ("kind", "on", "begun", "felt", "traces", "promises broken", "older tokens let in")
+    nothing = f" Of acts that do nothing {100 * goals.share_felt(run['nothing']):.0f} % count as felt, too." \
+        if run.get("nothing") else ""
     aside = f", {run['doubles_outside']} times two held at once" if "doubles_outside" in run else ""
     return "## Kinds of nemesis\n\n" + table(heads, rows) + \
-        "\n\nEach met a call that was under way. Felt: a call met by it failed, or its client was gone; or a release " \
-        "took more than five times as long as half of them do.\n\nPromised, and judged, is that nobody holds what " \
-        "another one holds, that tokens rise, that no update of the resource that looks at tokens is lost, and that " \
-        "everybody goes on. Of one server that forgets what it was told, or whose clock jumps (wiped, rolled-back, " \
-        f"emptied, evicting, failed-over, clock-stepped) the first of these is not promised{aside}: there the token " \
-        "is what protects.\n\n" \
+        "\n\nFelt: a call met by it failed, or its client was gone; or a release took more than five times as long " \
+        f"as half of them do.{nothing} Traces, of what goes by unfelt where all is well: children that found what " \
+        "they should, requests that came behind their sender's end, keys that were evicted, servers that said " \
+        "LOADING, connections that were ended, those that were reset within an answer, scripts that were asked for " \
+        "in vain.\n\nPromised, and judged, is that nobody holds what another one holds, that tokens rise, that no " \
+        "update of the resource that looks at tokens is lost, and that everybody goes on. Of one server that forgets " \
+        "what it was told, or whose clock jumps (wiped, rolled-back, emptied, evicting, failed-over, clock-stepped) " \
+        f"the first of these is not promised{aside}: there the token is what protects.\n\n" \
         f"{run.get('operations', 0):,} operations, {run.get('hand_overs', 0):,} hand-overs; without a guard " \
         f"{run.get('lost_updates_without_guard', 0)} updates were lost (the test bites), with it " \
         f"{run.get('with_guard', 0)}. Again: `{run.get('command', '')}`, {run['day']}."
@@ -215,6 +238,30 @@ def more_faults(results):
         "of what is behind the C API ([tests/mutants](../tests/mutants/README.md)), and the test that found it " \
         "first:\n\n" + \
         table(("fault", "what it does", "found by"), rows)
+
+
+def plan_table(results):
+    return "## Asked for as well\n\nThe plan asks for more than a night or a gate can show:\n\n" + \
+        table(("", "asked for", "now"), plan.rows(results))
+
+
+def torture_table(results):
+    """By what fails, and on what: scenarios, calls that failed in turn, and those that ended the process."""
+    counts = {}
+    for program, one in results["suites"].get("faults", {}).get("programs", {}).items():
+        for name, figures in one["tests"].items() if "torture" in program else ():
+            what = name.partition(": each ")[2].removesuffix(" may fail")
+            sums = counts.setdefault(what, {}).setdefault(program.removeprefix("torture_"), [0, 0, 0])
+            for i, more in enumerate([1, *goals.calls_and_ends(figures)[:2]]):
+                sums[i] += more
+    if not counts:
+        return None
+    on = ("local", "redis", "quorum")
+    cells = {what: [f"{one[0]}: {one[1]:,}, {one[2]:,}" if (one := of.get(place)) else "-" for place in on]
+             for what, of in counts.items()}
+    return "## Torture\n\nScenarios: calls that failed in turn, those after which the process ended as " \
+        "[errors.md](errors.md) says. A descriptor is one of eventfd, epoll_create1 and socket.\n\n" + \
+        table(("fails", *on), [(what, *of) for what, of in sorted(cells.items())])
 
 
 def fuzz_table(results):
@@ -266,7 +313,7 @@ def suites_table(results):
 
 def render(results):
     parts = [goals_table(results)]
-    parts += [make(results) for make in (nemesis_table, faults_table, mutants_table,
+    parts += [make(results) for make in (plan_table, nemesis_table, faults_table, mutants_table, torture_table,
                    fuzz_table, soak_table, coverage_table, suites_table)]
     return "\n\n".join(part for part in parts if part)
 

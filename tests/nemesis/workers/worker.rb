@@ -51,8 +51,8 @@ class Record
     @state = IDLE
     write
     hold = @from.positive? && @until > @from
-    words = hold ? ["hold", "k#{@key}", @name, @token, @asked, @from, @until] : ["call", "k#{@key}", @name, @asked]
-    @log.syswrite([*words, ended, status].join(" ") << "\n")
+    words = [hold ? "hold" : "call", "k#{@key}", @name, @token, @asked, *([@from, @until] if hold), ended, status]
+    @log.syswrite(words.join(" ") << "\n")
   end
 
   # Reads, or writes the value that is given. The second is false where it is refused: a larger token was here.

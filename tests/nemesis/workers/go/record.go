@@ -97,7 +97,7 @@ func (r *record) ended(status int) {
 	now, ended := r.now, nowNs()
 	r.now.State = idle
 	r.write()
-	line := fmt.Sprintf("call k%d %s %d %d %d\n", now.Key, r.name, now.Asked, ended, status)
+	line := fmt.Sprintf("call k%d %s %d %d %d %d\n", now.Key, r.name, now.Token, now.Asked, ended, status)
 	if now.From > 0 && now.Until > now.From {
 		line = fmt.Sprintf("hold k%d %s %d %d %d %d %d %d\n", now.Key, r.name, now.Token, now.Asked, now.From, now.Until,
 			ended, status)

@@ -108,7 +108,7 @@ impl Record {
             let times = format!("{} {} {} {}", m.asked, m.from, m.until, ended);
             format!("hold k{} {} {} {} {}\n", m.key, self.name, m.token, times, status)
         } else {
-            format!("call k{} {} {} {} {}\n", m.key, self.name, m.asked, ended, status)
+            format!("call k{} {} {} {} {} {}\n", m.key, self.name, m.token, m.asked, ended, status)
         };
         self.log.write_all(line.as_bytes())
     }
