@@ -97,7 +97,6 @@ liblock_status liblock_inspect_async(liblock_context *context, const void *key, 
     if (!key_is_valid(key, key_size)) return Status::INVALID_ARGUMENT;
     ask.what = Ask::What::Inspect;
     ask.keys.emplace_back(bytes(key, key_size));
-    ask.flag = true;
     return Status::OK;
   });
 }

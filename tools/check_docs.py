@@ -140,10 +140,10 @@ def unrun_blocks(root, pages):
 def statuses_without_a_row(root, pages):
     header = (root / "capi/include/liblock/liblock.h").read_text(encoding="utf-8")
     page = pages.get("docs/errors.md", "")
-    for status in re.findall(r"^  X\((\w+),", header, re.MULTILINE):
-        row = re.search(rf"^\| {status} \|([^|]*)\|([^|]*)\|$", page, re.MULTILINE)
+    for status, number in re.findall(r"^  X\((\w+), (\d+),", header, re.MULTILINE):
+        row = re.search(rf"^\| {status} \| {number} \|([^|]*)\|([^|]*)\|$", page, re.MULTILINE)
         if not row or not row.group(1).strip() or not (row.group(2).strip() or status == "OK"):
-            yield f"docs/errors.md: {status} has no row with its cause and its cure"
+            yield f"docs/errors.md: {status} has no row with its number, its cause and its cure"
 
 
 def is_program(body):

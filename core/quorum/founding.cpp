@@ -2,7 +2,6 @@
 // See founding.hpp.
 #include "quorum/founding.hpp"
 
-#include <algorithm>
 
 #include "quorum/instance.hpp"
 
@@ -45,13 +44,8 @@ class Founding final : public FanOut {
  private:
   // One that answers and is refused since others were marked as a quorum without it, by whoever looked at them.
   void end_without(const Node &node) {
-    const Membership &membership = instance_.membership;
-    const auto is_new = [](const auto &other) { return other->hello().who.empty() || other->hello().never_voted(); };
-    const bool were_looked_at = node.state() == Node::State::Refused && node.hello().who.empty() &&
-                                membership.is_known() && membership.configuration().epoch == 1 &&
-                                membership.configuration().find_address(node.address) == nullptr &&
-                                std::ranges::all_of(instance_.nodes(), is_new);
-    if (!were_looked_at) return end(Status::NO_QUORUM, "a quorum begins with all its nodes; " + node.why());
+    const bool was_left_out = node.state() == Node::State::Refused && instance_.membership.was_left_out(node);
+    if (!was_left_out) return end(Status::NO_QUORUM, "a quorum begins with all its nodes; " + node.why());
     end(Status::NODES_MISMATCH,
         node.address + ": the others were marked as a quorum without it, by a look at them; DEL ll1:node on each of "
                        "those takes the marks away, once every context that names them is closed, this one as well");

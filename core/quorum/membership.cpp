@@ -339,10 +339,12 @@ void Membership::place(Node &node) {
     const Member *member = configuration_.find_address(node.address);
     if (member == nullptr && node.candidacies != 0) return;
     if (member == nullptr)
-      return node.refuse(
-          Status::INVALID_ARGUMENT,
-          "it is no node of the quorum's configuration; add it with liblock_quorum_set_nodes, or name it "
-          "as the configuration does");
+      return node.refuse(Status::INVALID_ARGUMENT,
+                         was_left_out(node)
+                             ? "it is no node of the quorum's configuration, which a look at the others made, and "
+                               "nobody has begun; DEL ll1:node on those, once every context that names them is closed"
+                             : "it is no node of the quorum's configuration; add it with liblock_quorum_set_nodes, or "
+                               "name it as the configuration does");
     return mark(node, member->id);
   }
   Configuration::Identity identity;
@@ -375,6 +377,12 @@ bool Membership::names_half_of_it() const {
     of_it += configuration_.find_address(node.address) != nullptr || !id_in(configuration_.cluster, itself(i)).empty();
   }
   return 2 * of_it >= named;
+}
+
+bool Membership::was_left_out(const Node &node) const {
+  const auto is_new = [](const auto &other) { return other->hello().who.empty() || other->hello().never_voted(); };
+  return known_ && configuration_.epoch == 1 && node.hello().who.empty() &&
+         configuration_.find_address(node.address) == nullptr && std::ranges::all_of(instance_.nodes(), is_new);
 }
 
 bool Membership::was_exchanged(const Node &node) const {

@@ -52,6 +52,27 @@ static void a_held_global_lock_excludes_locks_on_many_keys(void **state) {
   assert_status(LIBLOCK_BUSY, liblock_acquire_many(*state, keys, 2, &once, &lock, NULL));
 }
 
+static void a_free_key_that_is_waited_for_is_not_held_whichever_way_one_asks(void **state) {
+  liblock_context *context = *state;
+  const liblock_lock lock = take(context, "held");
+  worker *global = worker_acquires_global(context, NULL);
+  await_waiters(context, 1);
+  worker *next = worker_acquires(context, "free", NULL);
+  await_waiters(context, 2);
+  liblock_info *info = NULL;
+  assert_status(LIBLOCK_NOT_HELD, liblock_inspect(context, KEY("free"), &info, NULL));
+  assert_ok(liblock_inspect_queue(context, KEY("free"), &info, NULL));
+  liblock_info_free(info);
+  recorder *r = recorder_new(context, false);
+  assert_ok(liblock_inspect_async(context, KEY("free"), NULL, recorder_callback, recorder_slot(r, 0), NULL));
+  assert_true(recorder_await(r, 1));
+  assert_status(LIBLOCK_NOT_HELD, recorder_at(r, 0).completion.status);
+  recorder_free(r);
+  assert_ok(liblock_release(context, lock, NULL));
+  assert_ok(worker_join(global, NULL, NULL));
+  assert_ok(worker_join(next, NULL, NULL));
+}
+
 static void a_waiting_global_lock_is_served_when_the_last_key_goes(void **state) {
   liblock_context *context = *state;
   const liblock_lock a = take(context, "a");
@@ -274,6 +295,7 @@ int main(void) {
       fresh(a_held_global_lock_excludes_every_key),
       fresh(any_held_key_excludes_the_global_lock),
       fresh(a_held_global_lock_excludes_locks_on_many_keys),
+      fresh(a_free_key_that_is_waited_for_is_not_held_whichever_way_one_asks),
       fresh(a_waiting_global_lock_is_served_when_the_last_key_goes),
       fresh(a_global_lock_queued_behind_another_says_that_it_waited),
       fresh(the_end_of_a_global_lock_can_be_waited_for),

@@ -68,7 +68,7 @@ def leader(server, name):
 
 
 def reign(process):
-    return int(process.line(r"^leading, token (\d+)").group(1))
+    return int(process.line(r"^\w+ leads, token (\d+)").group(1))
 
 
 @test
@@ -104,7 +104,7 @@ def a_leader_that_ends_hands_over_without_waiting_for_its_lease():
             assert eventually(lambda: server.call("ZCARD", "ll1:q:{liblock:leader/import}") == 1)
             same(one.end(signal.SIGTERM), 0)
             assert server.call("GET", "liblock:leader/import").endswith(b"|two")  # the release itself gave it away
-            assert "leading no more: CLOSED" in one.said, one.said
+            assert "one leads no more: CLOSED" in one.said, one.said
             reign(two)
 
 
@@ -117,7 +117,7 @@ def a_leader_that_stood_still_hears_that_it_is_none_and_stands_again():
             one.stop()
             second = reign(two)
             one.go_on()
-            one.line(r"^leading no more: LOST")
+            one.line(r"^one leads no more: LOST")
             same(two.end(signal.SIGTERM), 0)
             assert first < second < reign(one)
 

@@ -14,6 +14,10 @@
 #ifndef LIBLOCK_HPP
 #define LIBLOCK_HPP
 
+#if __cplusplus < 201703L
+#error "liblock.hpp needs C++17 (-std=c++17); liblock.h is C"
+#endif
+
 #include <chrono>
 #include <optional>
 #include <string>

@@ -159,6 +159,25 @@ UNIT_TEST(whoever_begins_a_quorum_with_servers_that_were_looked_at_with_others_i
   again.take("k");
 }
 
+UNIT_TEST(whoever_names_servers_one_of_which_was_looked_at_alone_is_told_how_to_take_its_mark_away) {
+  World world(1);
+  std::vector<Node *> nodes;
+  for (int i = 0; i < 3; ++i) nodes.push_back(&world.add_node("n" + std::to_string(i)));
+  Process looking(world, "looking", over({nodes[0]}));
+  open(looking, world);
+  looking.end();
+  Process right(world, "right", over(nodes));
+  const auto opened = open(right, world);
+  EXPECT(opened->status == Status::INVALID_ARGUMENT && opened->says("DEL ll1:node"));
+  right.end();
+  nodes[0]->ask({"DEL", "ll1:node"});
+  Process again(world, "again", over(nodes));
+  open(again, world);
+  const auto founded = again.found();
+  world.run_ms(100);
+  EXPECT(founded->is(Status::OK));
+}
+
 UNIT_TEST(whoever_begins_a_quorum_one_node_of_which_is_unfit_is_told_what_is_wrong_with_it) {
   World world(1);
   std::vector<Node *> nodes;
@@ -418,7 +437,8 @@ UNIT_MAIN("the members of a quorum",
           cmocka_unit_test(a_node_that_was_exchanged_and_is_back_without_its_data_hinders_nobody_who_still_names_it),
           cmocka_unit_test(empty_servers_that_are_named_beside_a_node_of_another_quorum_are_a_mistake),
           cmocka_unit_test(whoever_begins_a_quorum_with_servers_that_were_looked_at_with_others_is_told_how),
-          cmocka_unit_test(whoever_begins_a_quorum_one_node_of_which_is_unfit_is_told_what_is_wrong_with_it),
+          cmocka_unit_test(whoever_names_servers_one_of_which_was_looked_at_alone_is_told_how_to_take_its_mark_away),
+    cmocka_unit_test(whoever_begins_a_quorum_one_node_of_which_is_unfit_is_told_what_is_wrong_with_it),
           cmocka_unit_test(nodes_that_were_emptied_are_not_begun_without_another_of_their_quorum_that_votes),
           cmocka_unit_test(an_exchanged_node_that_is_back_empty_hinders_nobody_either_while_another_is_down),
           cmocka_unit_test(of_new_servers_it_is_said_that_a_quorum_of_them_can_begin),
