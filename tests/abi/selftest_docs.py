@@ -7,6 +7,7 @@ import tempfile
 
 from bites import Tap, on_tree
 
+STATUSES = "| status | number | cause | cure |\n|---|---|---|---|\n| BUSY | 1 | held | wait |\n"
 HEADER = """#include <stddef.h>
 #include <stdint.h>
 #define X_MAP(X) \\
@@ -51,7 +52,7 @@ def main():
         "README.md": README,
         "docs/README.md": "# Documents\n",
         "docs/guide.md": "# Guide\n## Second part\n",
-        "docs/errors.md": "# Errors\n\n| status | number | cause | cure |\n|---|---|---|---|\n| BUSY | 1 | held | wait |\n",
+        "docs/errors.md": "# Errors\n\n" + STATUSES,
         "docs/task.md": "# A task\n```c task.c\nint main(void) { return 3; }\n```\n```sql a.sql\nSELECT 1;\n```\n",
         "docs/shell.md": "# Shell\n```sh exit=3\nexit 3\n```\n",
         "tests/tool/README.md": "# A tool\n",
@@ -90,7 +91,7 @@ def main():
         ("a_name_that_is_used_twice_is_found",
          {"docs/a.md": "```sql a.sql\nSELECT 1;\n```\n```sql a.sql\nSELECT 2;\n```\n"}, "named_block"),
         ("a_status_without_a_cure_is_found",
-         {"docs/errors.md": "| status | number | cause | cure |\n|---|---|---|---|\n| BUSY | 1 | held |  |\n"}, "cause_and_its_cure"),
+         {"docs/errors.md": STATUSES.replace("wait", "")}, "cause_and_its_cure"),
         ("a_test_that_is_not_there_is_found", {"docs/a.md": "| a | test |\n|---|---|\n| b | `a_key_is_hled` |\n"},
          "named_test"),
         ("a_command_that_is_not_there_is_found", {"docs/a.md": "Run ./dev tset\n"}, "command"),
