@@ -3,6 +3,7 @@
 #include "redis/link.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace liblock {
 
@@ -76,9 +77,14 @@ void Link::look_at_error(Bytes text) {
 }
 
 void Link::commands_ready(const ServerInfo &info) {
-  if (info.role == "slave") return distrust(Status::READ_ONLY, kReplica);
+  if (info.role == "slave")
+    return distrust(Status::READ_ONLY, kReplica, std::min(refusals_++, kRefusalsCounted));
+  refusals_ = 0;
   if (info.time_us != 0) server_clock_.observe(info.time_us, clock_.now());
-  bool another = !run_id_.empty() && !info.run_id.empty() && info.run_id != run_id_;
+  // As a replica it may have taken over the data of another one.
+  const bool was_replica = std::exchange(was_replica_, false);
+  bool another = (was_replica && has_served_) || (!run_id_.empty() && !info.run_id.empty() && info.run_id != run_id_);
+  has_served_ = true;
   if (!info.run_id.empty()) run_id_ = info.run_id;
   // First, so that whoever asks on this one does not count on words from there; and what came over those is verified.
   if (messages_.ready() && is_another(messages_server_)) {

@@ -80,6 +80,7 @@ class Link {
     explicit Commands(Link &l) : link(l) {}
     void on_ready(const ServerInfo &info) override { link.commands_ready(info); }
     void on_down(Status status, const std::string &text) override {
+      link.was_replica_ = link.was_replica_ || status == Status::READ_ONLY;
       link.user_.on_disconnected(status, text);
     }
     bool still_wanted() override { return link.user_.needs_server(); }
@@ -127,6 +128,9 @@ class Link {
   std::string run_id_;
   Server messages_server_, durable_server_;
   bool is_checking_role_ = false;
+  bool has_served_ = false;
+  bool was_replica_ = false;  // since it served last
+  uint32_t refusals_ = 0;     // of a replica, one behind the other
 };
 
 }  // namespace liblock

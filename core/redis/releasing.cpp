@@ -149,7 +149,7 @@ void Instance::send_release(HeldLock::Parts parts, Handle handle, uint64_t token
   for (const HeldLock::Part &part : parts) {
     Lease &lease = *part.lease;
     count(lease, -1);
-    ends_at = std::max(ends_at, lease.ends_at.load());
+    ends_at = std::max({ends_at, lease.ends_at.load(), lease.may_end_at});
     if (lease.is_given_back()) keeper.let_go(lease);  // before the release is sent: no renewal may follow it
   }
   // The server may think that it ends a little later than we do.

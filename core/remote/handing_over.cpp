@@ -96,6 +96,7 @@ void adopt_lock(RemoteInstance &instance, Ask &ask, const LeaseRef &lease, AskDo
   auto lock = std::make_unique<HeldLock>();
   lock->owner = std::static_pointer_cast<RemoteOwner>(ask.owner);
   if (lock->owner == nullptr) lock->owner = instance.unnamed.lock();
+  if (lock->owner->closed.load()) return done(Status::CLOSED, "");
   for (size_t i = 0; i < lease->keys.size(); ++i) lock->parts.push_back({lease, i});
   lock->token = lease->token;
   lock->notice = LostNotice::of(params, 0, lease->token);

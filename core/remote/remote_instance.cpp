@@ -58,12 +58,17 @@ void RemoteInstance::release(Handle handle, AskDone done) {
                                 [&](const HeldLock::Part &part) { return part.lease->is_over(now); });
   const std::shared_ptr<RemoteOwner> owner = lock->owner;
   const uint64_t token = lock->token;
+  const std::vector<LeaseRef> late = lost ? leases_of(*lock) : std::vector<LeaseRef>();
   const Extensions unused = take_extensions(*lock, nullptr);
   for (const HeldLock::Part &part : lock->parts) reentry.forget(*owner, handle, part);
   HeldLock::Parts free = holds.remove(handle);
   give_back(unused);
   asking.lock_is_gone(handle, lost ? Status::LOST : Status::NOT_HELD);
   if (!lost) ++counts.released;
+  // Found before their timers have.
+  for (const LeaseRef &lease : late) {
+    if (lease->state.load() == Lease::State::Held && lease->is_given_back() && lease->is_over(now)) ++counts.expired;
+  }
   // Taken away is gone already; what ended by time may still stand there for the moment of the drift.
   std::erase_if(free,
                 [](const HeldLock::Part &part) { return part.lease->state.load() == Lease::State::Lost; });
@@ -85,15 +90,18 @@ void RemoteInstance::release_part(HeldLock &lock, size_t index, AskDone done) {
       std::count_if(lock.parts.begin(), lock.parts.end(),
                     [&](const HeldLock::Part &other) { return other.lease == part.lease; });
   const Extensions unused = parts_of_lease == 1 ? take_extensions(lock, part.lease.get()) : Extensions();
+  const bool is_lost = part.lease->state.load() == Lease::State::Lost;  // it is counted no more, and gone already
   if (lock.parts.size() == 1) {
+    if (!part.lease->is_over(clock.now())) ++counts.released;
     HeldLock::Parts free = holds.remove(handle);  // the end of the lock
     give_back(unused);
     asking.lock_is_gone(handle, Status::NOT_HELD);
-    if (free.empty()) return done(Status::OK, "");
+    if (is_lost || free.empty()) return done(is_lost ? Status::LOST : Status::OK, "");
     return send_release(std::move(free), 0, 0, std::move(done));
   }
   holds.remove_part(lock, index);
   give_back(unused);
+  if (is_lost) return done(Status::LOST, "");
   if (part.lease->keys[part.key].handles != 0) return done(Status::OK, "");
   send_release({part}, 0, 0, std::move(done));
 }

@@ -10,10 +10,18 @@ local function leave(key, id)
   if redis.call('EXISTS', key.queue) == 0 then redis.call('DEL', key.entries) end
 end
 
+-- Nobody is subscribed to it here. Who may be subscribed at a replica only would hear it from there, and a monitor hears
+-- of everything by a pattern: PUBLISH counts both, though they are nobody.
+local function is_deaf(channel)
+  return tonumber(redis.pcall('PUBSUB', 'NUMSUB', channel)[2]) == 0
+end
+
 local function wake_anyone(key)
   for _ = 1, 4096 do
     local first = redis.call('ZPOPMIN', key.anyone)[1]
-    if not first or redis.call('PUBLISH', 'll1:i:' .. first, 'w' .. key.lock) > 0 then return end
+    if not first then return end
+    local channel = 'll1:i:' .. first
+    if not is_deaf(channel) and redis.call('PUBLISH', channel, 'w' .. key.lock) > 0 then return end
   end
 end
 
@@ -77,9 +85,7 @@ local function hand_on(key, now, gap_ms, asking)
       if gap == nil then gap = gap_is_due(key, now, gap_ms) end
       local message = (not gap or not listens) and grant_to(key, now, id, entry, left)
       local channel = 'll1:i:' .. instance
-      -- Who may be subscribed at a replica only would hear it from there, though it counts for nobody here.
-      local is_deaf = listens and tonumber(redis.pcall('PUBSUB', 'NUMSUB', channel)[2]) == 0
-      local heard = not listens or not is_deaf
+      local heard = not listens or not is_deaf(channel)
       if heard then heard = redis.call('PUBLISH', channel, message or 'h' .. id .. key.lock) > 0 or not listens end
       if heard and message then leave(key, id) end
       if heard then return true end
