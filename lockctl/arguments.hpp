@@ -17,6 +17,7 @@ namespace lockctl {
 struct Settings {
   std::string url;  // without what credentials.cpp has taken out of it
   std::string user, password, password_file;
+  bool url_is_of_environment = false, password_is_of_environment = false;
   std::string prefix;
   bool has_prefix = false;
   std::string ca_file, certificate_file, key_file;

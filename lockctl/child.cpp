@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <fstream>
 
 #include "exit_code.hpp"
+#include "terminal.hpp"
 
 namespace lockctl {
 namespace {
@@ -23,6 +25,22 @@ namespace {
 // SIGTTOU is among them so that the terminal can be taken back from the background.
 constexpr std::array kTaken = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
                                SIGUSR2, SIGCHLD, SIGCONT, SIGTSTP, SIGTTOU};
+
+bool is_ignored(int number) {
+  struct sigaction now = {};
+  return sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+// Whether others are, or may soon be, in this process' group: whoever did not found it was put into somebody's, and who
+// did may be the first of a pipeline whose rest does not exist yet.
+bool may_have_company() {
+  if (getpgrp() != getpid()) return true;
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat what = {};
+    if (fstat(descriptor, &what) == 0 && (S_ISFIFO(what.st_mode) || S_ISSOCK(what.st_mode))) return true;
+  }
+  return false;
+}
 
 [[noreturn]] void fail(const char *what) {
   throw Failure(kSystem, std::string(what) + ": " + strerror(errno));
@@ -72,7 +90,10 @@ void add_descendants(pid_t pid, std::vector<pid_t> &into) {
 Signals::Signals() {
   sigset_t taken;
   sigemptyset(&taken);
-  for (const int number : kTaken) sigaddset(&taken, number);
+  for (const int number : kTaken) {
+    // An ignored signal that is blocked would be read all the same. Those two tell of the command, whatever is ignored.
+    if (number == SIGCHLD || number == SIGCONT || !is_ignored(number)) sigaddset(&taken, number);
+  }
   if (sigprocmask(SIG_BLOCK, &taken, &before_) != 0) fail("signals cannot be blocked");
   sigdelset(&taken, SIGTTOU);
   descriptor_ = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -81,9 +102,22 @@ Signals::Signals() {
 
 Signals::~Signals() { close(descriptor_); }
 
-int Signals::next() const {
+int Signals::next(bool *is_of_terminal) const {
   signalfd_siginfo info = {};
-  return read(descriptor_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+  if (read(descriptor_, &info, sizeof info) != sizeof info) return 0;
+  if (is_of_terminal != nullptr) *is_of_terminal = info.ssi_code == SI_KERNEL;
+  return static_cast<int>(info.ssi_signo);
+}
+
+bool Signals::stop(int number) const {
+  sigset_t one, before, pending;
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  raise(number);
+  pthread_sigmask(SIG_UNBLOCK, &one, &before);  // here it stops, if it does
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  sigpending(&pending);
+  return sigismember(&pending, SIGCONT) == 1;
 }
 
 Child::Child(const std::vector<std::string> &command, const Signals &signals) {
@@ -91,7 +125,12 @@ Child::Child(const std::vector<std::string> &command, const Signals &signals) {
   if (pipe2(orders, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0)
     fail("there is no pipe for the command");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // Whoever ignores the end of children, as some that start lockctl do, is told neither of it nor of an exit code.
+  struct sigaction usual = {};
+  usual.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &usual, nullptr);
   terminal_ = open("/dev/tty", O_RDWR | O_CLOEXEC);
+  shares_group_ = terminal_ >= 0 && may_have_company();
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) fail("there is no process for the command");
@@ -103,7 +142,7 @@ Child::Child(const std::vector<std::string> &command, const Signals &signals) {
     close(report[0]);
     wait_and_run(command, signals, orders[0], report[1]);
   }
-  setpgid(pid_, pid_);  // both do it, so that neither has to wait for the other
+  if (!shares_group_) setpgid(pid_, pid_);  // both do it, so that neither has to wait for the other
   close(orders[0]);
   close(report[1]);
   orders_ = orders[1];
@@ -124,7 +163,7 @@ Child::~Child() {
 // In the new process. The order is the size of NAME=VALUE and the text, each; a size of 0 says: run.
 void Child::wait_and_run(const std::vector<std::string> &command, const Signals &signals, int orders,
                          int report) const {
-  setpgid(0, 0);
+  if (!shares_group_) setpgid(0, 0);
   for (size_t size = 0;;) {
     if (!read_exactly(orders, &size, sizeof size)) _exit(kBusy);  // lockctl did not get the lock
     if (size == 0) break;
@@ -165,32 +204,57 @@ void Child::reap() {
     int how = 0;
     const pid_t pid = waitpid(-1, &how, WNOHANG | WUNTRACED);
     if (pid < 0 && errno == EINTR) continue;
-    if (pid < 0 && errno == ECHILD) all_have_ended_ = true;
+    if (pid < 0 && errno == ECHILD) {
+      if (!has_ended_) exit_code_ = kSystem;  // somebody else was told of it
+      has_ended_ = all_have_ended_ = true;
+    }
     if (pid <= 0) return;
     if (pid != pid_) continue;
     if (WIFSTOPPED(how)) {
-      has_stopped_ = true;
+      // By the terminal, whose shell wakes both up again. Nobody would wake lockctl up who has stopped the command alone.
+      const int number = WSTOPSIG(how);
+      const bool is_of_terminal = number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+      if (terminal_ >= 0 && is_of_terminal) stopped_by_ = number;
     } else {
       has_ended_ = true;
-      exit_code_ = WIFSIGNALED(how) ? kSignal + WTERMSIG(how) : WEXITSTATUS(how);
+      death_ = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
+      exit_code_ = death_ != 0 ? kSignal + death_ : WEXITSTATUS(how);
     }
   }
 }
 
-void Child::signal(int number) const { kill(-pid_, number); }
-
-void Child::signal_all(int number) const {
-  signal(number);
+void Child::signal(int number) {
+  if (!shares_group_) return send(-pid_, number);
   std::vector<pid_t> below;
   add_descendants(getpid(), below);
-  // Not twice to those in the group: a second SIGTERM means "at once" to many a program.
+  if (!has_ended_) send(pid_, number);
   for (const pid_t pid : below) {
-    if (getpgid(pid) != pid_) kill(pid, number);
+    if (pid != pid_ && is_in_group(pid)) send(pid, number);
   }
 }
 
+void Child::signal_all(int number) {
+  signal(number);
+  std::vector<pid_t> below;
+  add_descendants(getpid(), below);
+  // Not twice to those in the group: a second SIGTERM means "at once" to many a program. They are asked whether they
+  // can be sent any (0), which a group tells only where nobody in it can.
+  for (const pid_t pid : below) {
+    const bool has_it = is_in_group(pid) || (shares_group_ && pid == pid_);
+    send(pid, has_it ? 0 : number);
+  }
+}
+
+bool Child::is_in_group(pid_t pid) const { return getpgid(pid) == (shares_group_ ? getpgrp() : pid_); }
+
+void Child::send(pid_t to, int number) {
+  if (kill(to, number) == 0 || errno != EPERM || std::exchange(is_refusal_said_, true)) return;
+  say("the command, or a part of it, runs as another user and takes no signal from lockctl, which cannot end it; "
+      "`sudo lockctl run …` can");
+}
+
 void Child::give_terminal() const {
-  if (terminal_ >= 0 && tcgetpgrp(terminal_) == getpgrp()) tcsetpgrp(terminal_, pid_);
+  if (terminal_ >= 0 && !shares_group_ && tcgetpgrp(terminal_) == getpgrp()) tcsetpgrp(terminal_, pid_);
 }
 
 void Child::take_terminal_back() const {

@@ -8,9 +8,11 @@
 #include <charconv>
 #include <cstring>
 #include <iterator>
+#include <memory>
 
 #include "arguments.hpp"
 #include "exit_code.hpp"
+#include "guess.hpp"
 #include "text.hpp"
 
 namespace lockctl {
@@ -22,6 +24,16 @@ constexpr int64_t kLeaseLeastMs = 20;   // of servers
 constexpr int64_t kPauseLeastMs = 10;   // between looks that list all keys: they must not be all that the server does
 constexpr int64_t kPartLeastMs = 10;    // of what is measured there must be something
 constexpr std::array<const char *, 3> kColours = {"auto", "always", "never"};         // by WhenColour
+
+// The parser never sees what stands behind the "--" of run.
+class Help : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App *app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, name);
+    if (app->get_name() == "run") usage.insert(usage.find_last_not_of('\n') + 1, " -- COMMAND…");
+    return usage;
+  }
+};
 
 // An option that takes a duration; forever, where it may be, stands for -1.
 CLI::Option *duration(CLI::App &app, const std::string &name, int64_t &into, const std::string &help,
@@ -130,7 +142,7 @@ void add_run(CLI::App &root, RunOptions &run) {
                "hold until also what the command left in the background has ended");
   app.add_option("--value", run.value, "text that the lock carries, for those who look at it")
       ->type_name("TEXT");
-  app.add_flag("-q,--quiet", run.quiet, "say nothing about waiting");
+  app.add_flag("-q,--quiet", run.quiet, "say nothing about waiting, nor that locks may be evicted");
 }
 
 void add_looks(CLI::App &root, Arguments &arguments) {
@@ -218,10 +230,16 @@ void add_others(CLI::App &root, Arguments &arguments) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
 }
 
-void head_commands(CLI::App &app) {
+bool takes_a_time(const CLI::App &app) {
+  return !app.get_options([](const CLI::Option *option) { return option->get_type_name() == "TIME"; }).empty();
+}
+
+// What stands above the commands of a help, and below its options.
+void finish_help(CLI::App &app) {
+  if (takes_a_time(app)) app.footer("TIME is such as 500ms, 30s, 5m, 2h or 1d.\n" + app.get_footer());
   for (CLI::App *below : app.get_subcommands([](CLI::App *) { return true; })) {
     below->group("Commands");
-    head_commands(*below);
+    finish_help(*below);
   }
 }
 
@@ -229,6 +247,7 @@ void declare(CLI::App &app, Arguments &arguments) {
   app.require_subcommand(1);
   app.fallthrough();
   app.set_version_flag("--version", std::string("lockctl ") + liblock_version_string());
+  app.formatter(std::make_shared<Help>());
   app.get_formatter()->column_width(32);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.footer("lockctl COMMAND --help tells the options of one command; man lockctl the rest.");
@@ -238,7 +257,7 @@ void declare(CLI::App &app, Arguments &arguments) {
   add_administration(app, arguments);
   add_quorum(app, arguments);
   add_others(app, arguments);
-  head_commands(app);
+  finish_help(app);
 }
 
 CommandSpec spec_of(const std::string &name, const CLI::App &app) {
@@ -279,6 +298,28 @@ std::string typed(const std::string &word) {
   return is_plain ? word : quoted(word);
 }
 
+const CLI::App &innermost(const CLI::App &app) {
+  return app.get_subcommands().empty() ? app : innermost(*app.get_subcommands().front());
+}
+
+// What is known here and may have been meant: " (did you mean ls?)".
+std::string did_you_mean(const CLI::App &app, const std::string &word) {
+  const CLI::App &here = innermost(app);
+  const std::string meant(meant_by(word));
+  const auto is_it = [&](const CLI::App *below) { return below->get_name() == meant; };
+  const bool is_known = here.get_option_no_throw(meant) != nullptr || !here.get_subcommands(is_it).empty();
+  return is_known && !meant.empty() ? " (did you mean " + meant + "?)" : "";
+}
+
+// An option that other tools have; what stands behind it is not to be repeated.
+void refuse_password(const CLI::App &app) {
+  for (const auto &word : app.remaining(true)) {
+    if (word != "--password" && !word.starts_with("--password=")) continue;
+    throw Failure(kUsage, "there is no --password, which others on this machine could read; give it in "
+                          "LIBLOCK_PASSWORD or by --password-file");
+  }
+}
+
 // The command that was named, each of its words with a space behind it.
 std::string command_in(const CLI::App &app) {
   std::string command;
@@ -312,7 +353,8 @@ std::string why_not_expected(const CLI::App &app, const Arguments &arguments,
   }
   std::string all;
   for (const auto &word : extra) all += (all.empty() ? "'" : ", '") + word + "'";
-  return "no option or argument " + all + " is known here; see lockctl " + command_in(app) + "--help";
+  return "no option or argument " + all + " is known here" + did_you_mean(app, extra.front()) + "; see lockctl " +
+         command_in(app) + "--help";
 }
 
 // The parser would take the word behind "--url=" for its value: a script's empty variable would swallow an option.
@@ -324,7 +366,16 @@ void give_empty_values(std::vector<std::string> &words) {
   }
 }
 
-std::string no_such(const std::string &word) { return "no command or option '" + word + "'"; }
+std::string no_such(const CLI::App &app, const std::string &word) {
+  return "no command or option '" + word + "'" + did_you_mean(app, word);
+}
+
+std::string what_is_missing(const CLI::App &app, const CLI::RequiredError &error) {
+  if (innermost(app).get_require_subcommand_min() == 0) return error.what();
+  const std::string command = command_in(app);
+  return "say what to do, as in lockctl " +
+         (command.empty() ? "ls or lockctl run KEY -- COMMAND" : command + "status");
+}
 
 }  // namespace
 
@@ -361,17 +412,20 @@ void parse(int argc, char **argv, Arguments &arguments) {
   } catch (const CLI::Success &wish) {
     const auto unknown = app.remaining(true);
     if (is_asked_for && !unknown.empty())
-      throw Failure(kUsage, printable(no_such(unknown.front())) + "; see lockctl --help");
+      throw Failure(kUsage, printable(no_such(app, unknown.front())) + "; see lockctl --help");
     app.exit(wish);
     return;
   } catch (const CLI::RequiredError &error) {
+    refuse_password(app);
     const auto unknown = app.remaining(true);  // of which the parser says only that something else is missing
     const std::string cause =
-        unknown.empty() ? error.what() : no_such(unknown.front());
+        unknown.empty() ? what_is_missing(app, error) : no_such(app, unknown.front());
     throw Failure(kUsage, printable(cause) + "; see lockctl " + (unknown.empty() ? command_in(app) : "") + "--help");
   } catch (const CLI::ExtrasError &) {
+    refuse_password(app);
     throw Failure(kUsage, printable(why_not_expected(app, arguments, words)));
   } catch (const CLI::ParseError &error) {
+    refuse_password(app);
     throw Failure(kUsage, printable(error.what()) + "; see lockctl " + where_it_is_told(app, error.what()) + "--help");
   }
   arguments.command = command_in(app);

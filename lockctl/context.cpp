@@ -2,6 +2,7 @@
 // Opening a context as the settings say, and reading what infos tell.
 #include "context.hpp"
 
+#include "credentials.hpp"
 #include "exit_code.hpp"
 #include "text.hpp"
 #include "wording.hpp"
@@ -43,7 +44,8 @@ Context open_context(const Settings &settings, bool local_is_allowed, std::strin
   if (settings.url.starts_with("local:") && !local_is_allowed) {
     throw Failure(kUnsuitable,
                   "a local context ends with this process, so there is nothing to see or to exclude; "
-                  "name a server: --url redis://HOST");
+                  "name a server: --url redis://HOST" +
+                      of_environment(settings));
   }
   liblock_context_options options;
   liblock_context_options_init(&options, sizeof options);
@@ -64,7 +66,11 @@ Context open_context(const Settings &settings, bool local_is_allowed, std::strin
   }
   liblock_context *context = nullptr;
   liblock_result result = LIBLOCK_RESULT_INIT;
-  expect(liblock_open(settings.url.c_str(), &options, &context, &result), result);
+  const liblock_status status = liblock_open(settings.url.c_str(), &options, &context, &result);
+  const ExitCode code = exit_code_of(status);
+  if (code == kUsage || code == kUnsuitable)
+    throw Failure(code, refusal_of_url(settings, message_of(status, result)), status);
+  expect(status, result);
   Context opened(context);
   if (notice != nullptr) *notice = why_none_is_granted(context, message_in(result));
   return opened;

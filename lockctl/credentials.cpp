@@ -5,8 +5,11 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <string_view>
 
 #include "exit_code.hpp"
 #include "terminal.hpp"
@@ -48,15 +51,45 @@ std::string read_password(const std::string &path) {
   return line;
 }
 
+bool is_digit(unsigned char byte) { return std::isdigit(byte) != 0; }
+
+// Where a url cannot be taken apart, any part may be the password: behind each colon stands what is none.
+bool has_no_password(std::string_view url) {
+  if (url.find('@') != std::string_view::npos) return false;
+  if (url.starts_with("quorum:")) url.remove_prefix(7);
+  for (size_t colon = url.find(':'); colon != std::string_view::npos; colon = url.find(':', colon + 1)) {
+    const std::string_view rest = url.substr(colon + 1);
+    if (rest.starts_with("//")) continue;
+    const std::string_view port = rest.substr(0, rest.find_first_of("/,?:"));
+    const bool has_host = colon > 0 && url[colon - 1] != '/';
+    if (!has_host || !std::all_of(port.begin(), port.end(), is_digit)) return false;
+  }
+  return true;
+}
+
+// HOST:PORT, as redis-cli shows a server.
+bool is_host_and_port(std::string_view url) {
+  const size_t colon = url.find(':');
+  if (colon == 0 || colon == std::string_view::npos) return false;
+  const std::string_view host = url.substr(0, colon), port = url.substr(colon + 1);
+  const auto is_of_a_name = [](unsigned char byte) {
+    return std::isalnum(byte) != 0 || byte == '.' || byte == '-' || byte == '_';
+  };
+  return std::all_of(host.begin(), host.end(), is_of_a_name) && !port.empty() && port.size() <= 5 &&
+         std::all_of(port.begin(), port.end(), is_digit);
+}
+
 }  // namespace
 
 void find_credentials(Settings &settings) {
-  if (settings.url.empty()) settings.url = from_environment("LIBLOCK_URL");
+  settings.url_is_of_environment = settings.url.empty();
+  if (settings.url_is_of_environment) settings.url = from_environment("LIBLOCK_URL");
   if (settings.url.empty()) {
     throw Failure(kUsage, "no server is named; say --url redis://HOST or set LIBLOCK_URL");
   }
   settings.password = settings.password_file.empty() ? from_environment("LIBLOCK_PASSWORD")
                                                      : read_password(settings.password_file);
+  settings.password_is_of_environment = settings.password_file.empty() && !settings.password.empty();
 }
 
 void wipe_passwords(int argc, char **argv) {
@@ -78,6 +111,19 @@ std::string without_password(const std::string &url) {
   std::string out = url;
   each_password(url, [&](size_t first, size_t size) { out.replace(first, size, size, '*'); });
   return out;
+}
+
+std::string of_environment(const Settings &settings) {
+  if (!settings.url_is_of_environment) return "";
+  return has_no_password(settings.url) ? " (LIBLOCK_URL is " + printable(settings.url) + ")"
+                                       : " (the url is that of LIBLOCK_URL)";
+}
+
+std::string refusal_of_url(const Settings &settings, const std::string &message) {
+  if (is_host_and_port(settings.url))
+    return "the url has no scheme; say redis://" + settings.url + of_environment(settings);
+  const bool is_of_url = message.starts_with("the url") || message.starts_with("server ");
+  return is_of_url ? message + of_environment(settings) : message;
 }
 
 }  // namespace lockctl

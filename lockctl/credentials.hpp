@@ -18,4 +18,9 @@ void wipe_passwords(int argc, char **argv);
 // The url as it may be printed.
 std::string without_password(const std::string &url);
 
+// What is said behind a refusal of the url: " (LIBLOCK_URL is …)", nothing where the command line has it.
+std::string of_environment(const Settings &settings);
+// Why nothing could be opened, as the library tells it; of a url more: the form that was meant, and where it is from.
+std::string refusal_of_url(const Settings &settings, const std::string &message);
+
 }  // namespace lockctl

@@ -27,6 +27,14 @@ liblock_list_options list_options_of(const ListOptions &options) {
   return wanted;
 }
 
+// Where nothing was found: elsewhere such a word would be a pattern.
+void say_that_it_is_no_pattern(const std::string &key_prefix) {
+  if (!key_prefix.ends_with('*')) return;
+  const std::string begin = key_prefix.substr(0, key_prefix.find('*'));
+  say("no key begins with " + quoted(printable(key_prefix)) + ": that is no pattern; say lockctl ls" +
+      (begin.empty() ? "" : " " + quoted(printable(begin))));
+}
+
 int count(liblock_context *context, const Arguments &arguments) {
   const liblock_list_options wanted = list_options_of(arguments.list);
   liblock_result result = LIBLOCK_RESULT_INIT;
@@ -40,6 +48,7 @@ int count(liblock_context *context, const Arguments &arguments) {
     std::printf("%s locks, %s queues\n", with_commas(report.locks).c_str(),
                 with_commas(report.queues).c_str());
   }
+  if (report.locks == 0 && report.queues == 0) say_that_it_is_no_pattern(arguments.list.key_prefix);
   return kDone;
 }
 
@@ -77,6 +86,7 @@ int list(liblock_context *context, const Arguments &arguments) {
           exit_code_of(status),
           "the list ends early, after " + with_commas(seen - 1) + ": " + liblock_status_text(status), status);
     }
+    if (info == nullptr && seen == 1) say_that_it_is_no_pattern(arguments.list.key_prefix);
     if (info == nullptr) break;
     const Info one(info);
     if (arguments.settings.json) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // lockctl, the operator's tool: reads the command line, finds the credentials, performs the command, and turns whatever
 // failed into one line and an exit code. No thread exists before a command opens a context.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -76,9 +79,12 @@ int perform(Arguments &arguments) {
   throw Failure(kInternal, "no command '" + arguments.command + "'; please report this");
 }
 
-// The library's messages have an end; what is wrong with many nodes goes beyond it.
+// The library's messages have an end; what is wrong with many nodes goes beyond it. Nor does it know where the password
+// came from.
 std::string whole(const Failure &failure, const Settings &settings) {
-  const std::string text = failure.what();
+  std::string text = failure.what();
+  if (settings.password_is_of_environment && text.find("it refused user or password") != std::string::npos)
+    text += " (the password is that of LIBLOCK_PASSWORD)";
   const bool is_of_nodes = failure.code == kUnavailable && is_quorum(settings);
   return is_of_nodes && text.ends_with(" …") ? text + " (lockctl quorum status tells all of it)" : text;
 }
@@ -112,10 +118,20 @@ int guarded(int argc, char **argv) {
   }
 }
 
+// What is opened later would get the number of a standard descriptor that was closed, and messages would be written into
+// it: a server's connection, the command's pipe. Opened the wrong way round, reading and writing fail as before.
+void occupy_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    const bool is_closed = fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;
+    if (is_closed) open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest that is free
+  }
+}
+
 }  // namespace
 }  // namespace lockctl
 
 int main(int argc, char **argv) {
+  lockctl::occupy_standard_descriptors();
   setlocale(LC_CTYPE, "");
   const int code = lockctl::guarded(argc, argv);
   // What could not be written was not told: a script would read nothing as the answer.

@@ -10,6 +10,7 @@
 #include "clock.hpp"
 #include "commands.hpp"
 #include "context.hpp"
+#include "credentials.hpp"
 #include "exit_code.hpp"
 #include "text.hpp"
 #include "wording.hpp"
@@ -22,7 +23,8 @@ constexpr int64_t kSayAfterMs = 500;  // a wait that is shorter is not worth a l
 
 Context open_quorum(const Settings &settings) {
   if (!is_quorum(settings)) {
-    throw Failure(kUnsuitable, "that is no quorum; say --url quorum:redis://HOST,redis://HOST,redis://HOST");
+    throw Failure(kUnsuitable, "that is no quorum; say --url quorum:redis://HOST,redis://HOST,redis://HOST" +
+                                   of_environment(settings));
   }
   return open_context(settings);
 }

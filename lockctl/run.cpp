@@ -7,12 +7,14 @@
 // that was taken away is gone at once: SIGTERM then, SIGKILL after the grace time. Where a lease is found to have ended
 // by time (it was very short, or lockctl was stopped), its end is over: SIGKILL at once.
 #include <poll.h>
-#include <sys/wait.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -49,6 +51,7 @@ class Run {
   explicit Run(const Arguments &arguments)
       : options_(arguments.run),
         json_(arguments.settings.json),
+        may_be_evicted_(!options_.quiet && !is_quorum(arguments.settings)),
         child_(options_.command, signals_),
         context_(open_context(arguments.settings, false, &notice_)) {
     news_.listen(context_.get());
@@ -66,7 +69,10 @@ class Run {
   }
 
   int perform() {
-    if (const int signal = acquire(); signal != 0) return kSignal + signal;
+    if (const int signal = acquire(); signal != 0) {
+      death_ = signal;
+      return kSignal + signal;
+    }
     if (const int error = start(); error != 0) {
       give_back();
       throw Failure(error == ENOENT ? kNoCommand : kCannotRun,
@@ -82,6 +88,9 @@ class Run {
     child_.take_terminal_back();
     return conclude();
   }
+
+  // The signal that ended the command, or the wait; 0 = none, or something else counts.
+  int death() const { return death_; }
 
  private:
   // Returns 0 when the lock is held, the signal that ended the wait, or throws.
@@ -101,6 +110,7 @@ class Run {
     wanted.value_size = options_.value.size();
     wanted.busy_info = 1;
     liblock_request request = 0;
+    if (may_be_evicted_) news_.ask(context_.get());  // before, so that the answer is here when the lock is
     const auto &key = options_.key;
     const liblock_status asked =
         liblock_acquire_async(context_.get(), key.data(), key.size(), &wanted, nullptr, nullptr, &request);
@@ -136,7 +146,7 @@ class Run {
       wait_for_news(options_.quiet ? -1 : std::max<int64_t>(0, say_at_ms - now_ms()));
       for (int signal = signals_.next(); signal != 0; signal = signals_.next()) {
         if (signal == SIGCHLD) child_.reap();
-        if (signal == SIGTSTP) raise(SIGSTOP);
+        if (signal == SIGTSTP) signals_.stop(SIGTSTP);
         if (signal == SIGCHLD || signal == SIGCONT || signal == SIGTSTP) continue;
         ended_by = signal;
         liblock_cancel(context_.get(), request);
@@ -207,7 +217,15 @@ class Run {
     fprintf(stderr, "%s\n", to_json(record).c_str());
   }
 
+  void say_what_may_be_evicted() {
+    const std::string why = may_be_evicted_ ? news_.danger() : "";
+    if (why.empty()) return;
+    if (json_) return tell("may_evict", Record().set("message", why));
+    say("warning: " + printable(why));
+  }
+
   int start() {
+    say_what_may_be_evicted();
     liblock_remaining_ms(context_.get(), lock_, &remaining_ms_);
     lease_ms_ = remaining_ms_;
     if (json_) tell("acquired", Record().set("token", token_).set("remaining_ms", remaining_ms_));
@@ -239,22 +257,25 @@ class Run {
   }
 
   void take_signals() {
-    for (int signal = signals_.next(); signal != 0; signal = signals_.next()) {
+    bool is_of_terminal = false;
+    for (int signal = signals_.next(&is_of_terminal); signal != 0; signal = signals_.next(&is_of_terminal)) {
       if (signal == SIGCHLD) {
         child_.reap();
-        if (child_.take_stop() && !is_ending()) stop_with_it();
+        if (const int stop = child_.take_stop(); stop != 0 && !is_ending()) stop_with_it(stop);
       } else if (signal == SIGCONT) {
         go_on();
-      } else {
+      } else if (!is_of_terminal || !child_.shares_group()) {  // or the command has had it already
         child_.signal(signal);
       }
     }
   }
 
   // The shell is to have its prompt again. Nobody renews meanwhile: the lease runs out, unless lockctl goes on in time.
-  void stop_with_it() {
+  // Where no shell could give it back, lockctl does not stop, and the command goes on; one that waits for a terminal
+  // which it cannot have would only stop again.
+  void stop_with_it(int signal) {
     child_.take_terminal_back();
-    raise(SIGSTOP);
+    if (!signals_.stop(signal) && signal == SIGTSTP) go_on();
   }
 
   void go_on() {
@@ -326,8 +347,10 @@ class Run {
   int conclude() {
     const liblock_status released = give_back();
     int code = child_.exit_code();
+    death_ = child_.death();
     if (is_ending()) {
       code = kLost;
+      death_ = 0;
     } else if (released == LIBLOCK_LOST) {
       say(printable(options_.key) + ": the command has ended, but the lock had been lost before");
       code = code == 0 ? static_cast<int>(kLost) : code;
@@ -350,6 +373,7 @@ class Run {
   // In the order of what depends on what; the command is forked before the library can have a thread.
   const RunOptions &options_;
   const bool json_;
+  const bool may_be_evicted_;  // nodes of a quorum that evict give no vote
   Signals signals_;
   Child child_;
   ServerNews &news_ = ServerNews::of_process();
@@ -365,10 +389,35 @@ class Run {
   int64_t remaining_ms_ = 0;
   int64_t lease_ms_ = 0;     // what was left when it was last granted or renewed
   int64_t kill_at_ms_ = -1;  // -1 = the command may run
+  int death_ = 0;
 };
+
+// A shell ends its loop or script only where it sees that what it ran was ended by the interrupt, too. `$?` is the same.
+void die_like_it(int signal) {
+  if (signal != SIGINT && signal != SIGQUIT) return;
+  std::fflush(nullptr);
+  prctl(PR_SET_DUMPABLE, 0);  // the core that SIGQUIT leaves is to be the command's
+  struct sigaction usual = {};
+  usual.sa_handler = SIG_DFL;
+  sigaction(signal, &usual, nullptr);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, signal);
+  raise(signal);
+  pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+}
 
 }  // namespace
 
-int run(const Arguments &arguments) { return Run(arguments).perform(); }
+int run(const Arguments &arguments) {
+  int code = 0, death = 0;
+  {
+    Run run(arguments);
+    code = run.perform();
+    death = run.death();
+  }
+  die_like_it(death);  // at the very end, when the lock is given back and the connections are closed
+  return code;
+}
 
 }  // namespace lockctl

@@ -42,6 +42,10 @@ constexpr std::array kWords = {
     Word{"; LIBLOCK_TTL_AUTO is renewed as it is", ""},
     Word{", or LIBLOCK_DEFAULT", ""},
     Word{"LIBLOCK_VOTES_ALL", "-1 for all"},
+    // A password in the url of a command line can be seen, and a local context is of no use here.
+    Word{"in the url, redis://:PASSWORD@host, or as option", "in LIBLOCK_PASSWORD or by --password-file"},
+    Word{"a password stands behind a colon, redis://:PASSWORD@host", "a password belongs into LIBLOCK_PASSWORD"},
+    Word{"\"local:NAME\", ", ""},
 };
 
 bool is_of_a_word(char byte) { return std::isalnum(static_cast<unsigned char>(byte)) != 0 || byte == '_'; }

@@ -83,7 +83,9 @@ func (p *pending) granted(handle uint64, result Result) *Lock {
 		lock.Lost()
 	}
 	if p.options.owner != nil {
-		p.options.owner.remember(lock)
+		p.options.owner.kept.remember(lock.lossID)
+	} else if p.options.thread {
+		p.c.byThread.remember(lock.lossID)
 	}
 	return lock
 }

@@ -193,6 +193,12 @@ bridge_report bridge_clear(liblock_context *context, int32_t what, const char *i
   return r;
 }
 
+bridge_report bridge_list_each(liblock_context *context, int32_t what, const liblock_list_options *options) {
+  bridge_report r = bridge_begin_report();
+  r.status = liblock_list_each(context, what, options, NULL, NULL, &r.report, &r.result);
+  return r;
+}
+
 bridge_answer bridge_list(liblock_context *context, int32_t what, const liblock_list_options *options) {
   bridge_answer answer = bridge_begin();
   liblock_cursor *cursor = NULL;

@@ -110,8 +110,7 @@ typedef struct bridge_report {
 bridge_report bridge_begin_report(void);
 bridge_report bridge_clear(liblock_context *context, int32_t what, const char *identity, size_t size,
                            const liblock_clear_options *options);
-bridge_report bridge_list_each(liblock_context *context, int32_t what, const liblock_list_options *options,
-                               uintptr_t id);
+bridge_report bridge_list_each(liblock_context *context, int32_t what, const liblock_list_options *options);
 bridge_report bridge_list_instances(liblock_context *context, const liblock_instance_list_options *options,
                                     uintptr_t id);
 bridge_answer bridge_list(liblock_context *context, int32_t what, const liblock_list_options *options);

@@ -46,10 +46,6 @@ static void on_log(const liblock_log_entry *entry, void *user_data) {
   liblockGoLog((liblock_log_entry *)entry, (uintptr_t)user_data);
 }
 
-static int32_t on_listed(const liblock_info *info, void *user_data) {
-  return liblockGoListed((liblock_info *)info, (uintptr_t)user_data);
-}
-
 static int32_t on_instance(const liblock_instance *instance, void *user_data) {
   return liblockGoInstance((liblock_instance *)instance, (uintptr_t)user_data);
 }
@@ -203,13 +199,6 @@ bridge_answer bridge_set_nodes(liblock_context *context, const char *const *serv
                  : liblock_quorum_set_nodes(context, servers, server_count, observers, observer_count, votes,
                                             &a.result);
   return a;
-}
-
-bridge_report bridge_list_each(liblock_context *context, int32_t what, const liblock_list_options *options,
-                               uintptr_t id) {
-  bridge_report r = bridge_begin_report();
-  r.status = liblock_list_each(context, what, options, id ? on_listed : NULL, data_of(id), &r.report, &r.result);
-  return r;
 }
 
 bridge_report bridge_list_instances(liblock_context *context, const liblock_instance_list_options *options,

@@ -13,7 +13,8 @@
 // Threads: a Context, Owner, Lock, Completions or Locker may be used by any number of goroutines at once. A waiting
 // goroutine keeps no thread of the operating system. Callbacks run on a thread of the library, one at a time unless
 // their text says otherwise. They must not panic, and must not block: a Lock that waits in one holds up all others.
-// Close, and calls with WithResult or Blocking that could wait, answer ErrWouldDeadlock there.
+// Close, and calls with WithResult or Blocking that could wait, answer ErrWouldDeadlock there. What Each and
+// EachInstance are given to show to is no such callback: it runs on the goroutine that lists, and may do anything.
 //
 // Errors: a failing call answers *Error and has changed nothing unless its text says otherwise. errors.Is asks for a
 // status (ErrBusy, ErrLost …) and for context.Canceled or context.DeadlineExceeded where the caller's context ended
@@ -119,6 +120,7 @@ type Context struct {
 	retired   []uintptr          // callbacks that were replaced
 	listens   map[string]bool    // who listens to events and the log
 	watch     watch
+	byThread  kept
 }
 
 // Open opens a context.

@@ -69,12 +69,6 @@ func toC(goOn bool) C.int32_t {
 	return 1
 }
 
-//export liblockGoListed
-func liblockGoListed(info *C.liblock_info, id C.uintptr_t) C.int32_t {
-	show, ok := objects.get(uintptr(id)).(func(*Info) bool)
-	return toC(ok && show(infoOf(info)))
-}
-
 //export liblockGoInstance
 func liblockGoInstance(i *C.liblock_instance, id C.uintptr_t) C.int32_t {
 	show, ok := objects.get(uintptr(id)).(func(Instance) bool)

@@ -81,8 +81,30 @@ func reportOf(r *C.liblock_report) Report {
 
 // Each shows the keys of a listing to show until that returns false; nil only counts. Keys that come or go meanwhile
 // may be missed; on a server one may be shown twice when its table grows or shrinks. The Report counts also what a
-// failing call has shown.
+// failing call has shown. While show runs no call of the library is under way: it may wait and make calls of its own,
+// and a panic or runtime.Goexit in it ends the listing.
 func (c *Context) Each(ctx context.Context, what What, show func(*Info) bool, options ...ListOption) (Report, error) {
+	if show == nil {
+		return c.count(ctx, what, options)
+	}
+	cursor, err := c.List(ctx, what, options...)
+	if err != nil {
+		return Report{}, err
+	}
+	defer cursor.Close()
+	for cursor.Next() && show(cursor.Info()) {
+	}
+	if err = cursor.Err(); err == nil && ctx.Err() != nil {
+		err = endedBy(ctx, "list_each", ErrCanceled)
+	}
+	if wanted := wantedResult(ctx); wanted != nil && err != nil {
+		*wanted = err.(*Error).Result
+	}
+	report, _ := cursor.Report() // of a cursor that is open, which never fails
+	return report, err
+}
+
+func (c *Context) count(ctx context.Context, what What, options []ListOption) (Report, error) {
 	if !c.enter() {
 		return Report{}, closedIn(ctx, "list_each")
 	}
@@ -94,12 +116,7 @@ func (c *Context) Each(ctx context.Context, what What, show func(*Info) bool, op
 	defer leave()
 	var a arena
 	defer a.free()
-	var id uintptr
-	if show != nil {
-		id = objects.put(func(info *Info) bool { return ctx.Err() == nil && show(info) })
-		defer objects.take(id)
-	}
-	r := C.bridge_list_each(c.handle, C.int32_t(what), listNative(options, &a), C.uintptr_t(id))
+	r := C.bridge_list_each(c.handle, C.int32_t(what), listNative(options, &a))
 	if err = settleInto(wantedResult(ctx), "list_each", Status(r.status), &r.result); err == nil && ctx.Err() != nil {
 		err = endedBy(ctx, "list_each", ErrCanceled)
 	}
@@ -199,7 +216,8 @@ type Instance struct {
 	IsSelf   bool // the context that lists
 }
 
-// EachInstance shows the instances until show returns false; nil only counts. Errors: ErrUnsupported over a quorum.
+// EachInstance shows the instances until show returns false; nil only counts. All have been read when the first is
+// shown, so that show may do what that of Each may. Errors: ErrUnsupported over a quorum.
 func (c *Context) EachInstance(ctx context.Context, zombiesOnly bool, show func(Instance) bool) (Report, error) {
 	if !c.enter() {
 		return Report{}, closedIn(ctx, "list_instances")
@@ -216,11 +234,20 @@ func (c *Context) EachInstance(ctx context.Context, zombiesOnly bool, show func(
 		options.zombies_only = 1
 	}
 	var id uintptr
+	var found []Instance
 	if show != nil {
-		id = objects.put(show)
+		id = objects.put(func(i Instance) bool { found = append(found, i); return true })
 		defer objects.take(id)
 	}
 	r := C.bridge_list_instances(c.handle, &options, C.uintptr_t(id))
+	leave()
+	report := reportOf(&r.report)
 	err = settleInto(wantedResult(ctx), "list_instances", Status(r.status), &r.result)
-	return reportOf(&r.report), err
+	for i, instance := range found {
+		if !show(instance) {
+			report.Instances = uint64(i + 1)
+			break
+		}
+	}
+	return report, err
 }

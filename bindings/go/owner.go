@@ -18,38 +18,7 @@ type Owner struct {
 	c      *Context
 	handle *C.liblock_owner
 	ending sync.Once
-	mutex  sync.Mutex         // guards what follows
-	locks  map[*Lock]struct{} // of whose loss the library would tell
-	kept   int                // of these, when they were last looked through
-}
-
-// remember keeps a lock until it is seen to be over: a release by key, or of all that the owner has, tells no lock.
-// They are looked through when they have become twice as many, so that what is over is hardly more than what is not.
-func (o *Owner) remember(lock *Lock) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if o.locks == nil {
-		o.locks = map[*Lock]struct{}{}
-	}
-	o.locks[lock] = struct{}{}
-	if len(o.locks) > 2*o.kept+16 {
-		o.lookThrough()
-	}
-}
-
-func (o *Owner) lookThrough() {
-	for lock := range o.locks {
-		switch StatusOf(lock.Held()) {
-		case OK:
-			continue
-		case ErrLost:
-			lock.lostBehind()
-		default:
-			lock.forget()
-		}
-		delete(o.locks, lock)
-	}
-	o.kept = len(o.locks)
+	kept   kept
 }
 
 // OpenOwner opens an owner. The name (0 to 255 bytes) is shown in listings and need not be unique.
@@ -109,9 +78,7 @@ func (o *Owner) Close() error {
 	o.c.mutex.Lock()
 	delete(o.c.owners, o)
 	o.c.mutex.Unlock()
-	o.mutex.Lock()
-	o.lookThrough()
-	o.mutex.Unlock()
+	o.kept.lookThrough()
 	o.drop()
 	return nil
 }

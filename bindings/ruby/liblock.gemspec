@@ -10,6 +10,7 @@ Gem::Specification.new do |gem|
   gem.description = "Leases, fencing tokens, fair queues, owners with reentry and deadlock detection, several keys as " \
                     "one lock: the C library liblock, for threads, fibers and forking servers."
   gem.authors = ["The liblock authors"]
+  gem.homepage = "https://liblock.dev"
   gem.license = "MIT"
   gem.required_ruby_version = ">= 3.1"
   gem.files = Dir["lib/**/*.rb", "samples/*.rb", "README.md", ".yardopts"]

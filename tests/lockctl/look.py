@@ -98,6 +98,18 @@ def ls_shows_what_is_held_or_waited_for_and_only_that_which_was_asked_for():
         same(sorted(line.split()[-1] for line in lines[1:]), ["a/1", "a/2", "b"])
 
 
+@test
+def a_pattern_that_finds_nothing_is_said_to_be_none():
+    with Server() as server, held(server.url, "x1"):
+        for words in (["ls"], ["ls", "--count"], ["ls", "--json"]):
+            same(lockctl(*words, "x*", url=server.url).err,
+                 "lockctl: no key begins with 'x*': that is no pattern; say lockctl ls 'x'\n")
+            for prefix in ("x", "y"):
+                same(lockctl(*words, prefix, url=server.url).err, "")
+        with held(server.url, "x*"):
+            same(lockctl("ls", "x*", url=server.url).err, "")
+
+
 def many_locks(server, count):
     """Copies of one lock: the records of locks that somebody could have taken."""
     names = [f"n{n:05}" for n in range(count)]
@@ -207,6 +219,27 @@ def ping_tells_how_far_the_server_is():
         same(lockctl("ping", "--json", url=server.url).json["round_trip_us"] > 0, True)
         same(lockctl("ping", url=server.unix_url).out.startswith("unix://"), True)
         same(len(lockctl("ping", "--json", "--count", "2", url=server.url).objects), 2)
+
+
+@test
+def that_the_server_may_evict_locks_is_said_once_by_ping_and_run():
+    def evicting(policy):
+        return Server("--maxmemory", "100mb", "--maxmemory-policy", policy)
+    why = "maxmemory-policy is allkeys-lru: the server may evict locks that are held; set noeviction"
+    with evicting("allkeys-lru") as server:
+        for words in (["ping"], ["ping", "--count", "2"], ["run", "k", "--", "true"]):
+            same(lockctl(*words, url=server.url).err, f"lockctl: warning: {why}\n")
+        done = lockctl("ping", "--json", url=server.url)
+        same((done.json["warning"], done.err), (why, ""))
+        lines = lockctl("run", "--json", "k", "--", "true", url=server.url).err.splitlines()
+        told = [json.loads(line) for line in lines]
+        same(([one["event"] for one in told], told[0]["message"]), (["may_evict", "acquired", "ended"], why))
+        same(lockctl("run", "--quiet", "k", "--", "true", url=server.url).err, "")
+    for server in (evicting("noeviction"), Server("--maxmemory-policy", "allkeys-lru")):  # the latter has no bound
+        with server:
+            for words in (["ping"], ["ping", "--json"], ["run", "k", "--", "true"]):
+                done = lockctl(*words, url=server.url)
+                same((done.err, "warning" in done.out), ("", False))
 
 
 @test

@@ -184,6 +184,15 @@ def votes_of_minus_one_are_those_of_all_nodes():
 
 
 @test
+def a_node_that_may_evict_gives_no_vote_and_that_is_why():
+    with Quorum(3, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru", founded=False) as servers:
+        for words in (["ping"], ["run", "-n", "k", "--", "true"], ["ls"]):
+            err = lockctl(*words, url=servers.url, code=None).err
+            same(("its maxmemory-policy is allkeys-lru" in err, "warning" in err, "LIBLOCK_URL" in err),
+                 (True, False, False))
+
+
+@test
 def everything_that_looks_and_takes_away_works_over_a_quorum():
     with founded() as servers, held(servers.url, "k", "--value", "why") as holder, waiting(servers.url, "k") as waiter:
         shown = lockctl("info", "--json", "k", url=servers.url).json

@@ -8,7 +8,7 @@ import sys
 import time
 
 from tool import (PATIENCE, SLOW, Folder, Running, Server, environment, eventually, held, is_alive, is_held, lockctl,
-                  main, queue_of, same, test, waiting)
+                  main, program_of, queue_of, same, state_of, test, waiting)
 
 # Writes the time again and again; a SIGTERM does not impress it.
 STUBBORN = """trap '' TERM
@@ -176,8 +176,113 @@ def a_signal_while_it_waits_ends_the_wait_and_leaves_the_queue():
             with Running("run", "k", *shell("echo ran >%(out)s", folder), url=server.url) as running:
                 assert eventually(lambda: len(queue_of(server.url, "k")) == 1, 20)
                 running.signal(number)
-                same(running.done().code, 128 + number)
+                # A shell has 130 for both; who ends by the interrupt itself ends the shell's loop as well.
+                same(running.done().code, -number if number == signal.SIGINT else 128 + number)
             same((queue_of(server.url, "k"), folder.text("out")), ([], ""))
+
+
+@test
+def who_is_started_with_the_end_of_children_ignored_sees_the_command_end_and_has_its_exit_code():
+    with Server() as server:
+        for script, code in (("exit 7", 7), ("kill -9 $$", 137)):
+            with Running("run", "k", "--", "sh", "-c", script, url=server.url,
+                         through=("env", "--ignore-signal=CHLD")) as running:
+                same((running.done().code, is_held(server, "k")), (code, False))
+
+
+@test
+def a_command_that_is_stopped_alone_keeps_its_lock_and_goes_on_with_it():
+    with Server() as server, Folder() as folder, \
+            Running("run", "--ttl", "1s", "k", *shell(STUBBORN, folder), url=server.url) as running:
+        pid = folder.number("pid")
+        os.kill(pid, signal.SIGSTOP)
+        assert eventually(lambda: state_of(pid) == "T", 20)
+        time.sleep(2.5)  # it would be gone by now
+        same((state_of(running.process.pid) == "T", is_held(server, "k")), (False, True))
+        stopped = folder.text("beat")
+        os.kill(pid, signal.SIGCONT)
+        assert eventually(lambda: folder.text("beat") != stopped, 20)
+        same((running.is_running(), is_held(server, "k")), (True, True))
+
+
+@test
+def a_signal_that_was_ignored_at_the_start_is_ignored_while_it_waits_and_by_the_command():
+    ignoring = ("env", "--ignore-signal=HUP,INT,QUIT,TERM")
+    with Server() as server, held(server.url, "k") as holder, Folder() as folder, \
+            Running("run", "k", *shell("echo $$ >%(pid)s; until [ -e %(other)s ]; do sleep 0.01; done; exit 5", folder),
+                    url=server.url, through=ignoring) as running:
+        assert eventually(lambda: len(queue_of(server.url, "k")) == 1, 20)
+        ignored = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+        for number in ignored:
+            running.signal(number)
+        time.sleep(0.3 * SLOW)
+        same((running.is_running(), len(queue_of(server.url, "k"))), (True, 1))
+        holder.signal(signal.SIGTERM)
+        pid = folder.number("pid")
+        for number in ignored:
+            running.signal(number)
+            os.kill(pid, number)
+        open(folder.file("other"), "w").close()
+        same(running.done().code, 5)
+
+
+@test
+def top_ignores_what_was_ignored_at_its_start():
+    with Server() as server, Running("top", "--json", "--interval", "50ms", url=server.url,
+                                     through=("env", "--ignore-signal=HUP,INT")) as running:
+        running.line()
+        for number in (signal.SIGHUP, signal.SIGINT):
+            running.signal(number)
+        for _ in range(5):
+            running.line()
+        running.signal(signal.SIGTERM)
+        same(running.done().code, 0)
+
+
+@test
+def a_command_that_the_interrupt_ends_ends_lockctl_by_it_and_one_that_answers_it_does_not():
+    with Server() as server, Folder() as folder:
+        sleeps = "ulimit -c 0; echo $$ >%(pid)s; exec sleep 1000"
+        answers = "trap 'exit 130' INT; echo $$ >%(pid)s; while :; do sleep 0.01; done"
+        for number, script, code in ((signal.SIGINT, sleeps, -signal.SIGINT), (signal.SIGQUIT, sleeps, -signal.SIGQUIT),
+                                     (signal.SIGTERM, sleeps, 143), (signal.SIGINT, answers, 130)):
+            with Running("run", "k", *shell(script, folder), url=server.url) as running:
+                pid = folder.number("pid")
+                # A shell that is about to start a program loses the interrupt.
+                assert script == answers or eventually(lambda: program_of(pid) == "sleep", 20)
+                running.signal(number)
+                same((running.done().code, is_held(server, "k")), (code, False))
+            os.unlink(folder.file("pid"))
+
+
+@test
+def a_command_that_may_not_be_sent_signals_is_told_of_once():
+    if os.geteuid() != 0:
+        return  # nobody else can be both lockctl and another user
+    weak = ("setpriv", "--bounding-set=-kill", "--inh-caps=-kill")
+    other = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    with Server() as server, Running("run", "--grace", "0", "k", "--", *other, "sh", "-c", "echo here; sleep 3",
+                                     url=server.url, through=weak) as running:
+        same(running.line(), "here\n")
+        for _ in range(3):
+            running.signal(signal.SIGUSR1)
+            time.sleep(0.05)
+        lockctl("release", "--force", "--yes", "k", url=server.url)
+        done = running.done()
+        same((done.code, done.err.count("runs as another user"), "sudo lockctl run" in done.err), (79, 1, True))
+
+
+@test
+def with_standard_descriptors_closed_its_messages_do_not_become_the_commands_environment():
+    with Server() as server, Folder() as folder:
+        for closed in ("<&- >&- 2>&-", "<&- 2>&-", ">&- 2>&-", "<&- >&-"):
+            script = f'exec "$@" {closed}'
+            with Running("run", "--json", "k", *shell("echo $LIBLOCK_KEY >%(out)s; exit 4", folder), url=server.url,
+                         through=("sh", "-c", script, "sh")) as running:
+                same((running.done().code, folder.text("out")), (4, "k\n"))
+            os.unlink(folder.file("out"))
+        with Running("ls", "--count", url=server.url, through=("sh", "-c", 'exec "$@" >&-', "sh")) as running:
+            same(running.done().code, 71)  # its answer has not been told
 
 
 @test

@@ -54,6 +54,32 @@ def a_command_that_does_not_exist_is_named_and_help_is_one():
 
 
 @test
+def a_word_of_another_tool_is_answered_by_the_one_that_may_be_meant():
+    for words, meant in ((["list"], "ls"), (["inspect", "k"], "info"), (["get", "k"], "info"),
+                         (["unlock", "k"], "release"), (["help", "list"], "ls"), (["run", "--nowait"], "--no-wait"),
+                         (["run", "--nowait", "k", "--", "true"], "--no-wait")):
+        same(f"(did you mean {meant}?); see lockctl" in lockctl(*words, code=64).err, True)
+    for words in (["nonsense"], ["quorum", "list"], ["ls", "--nowait"]):  # where what is meant is none either
+        same("did you mean" in lockctl(*words, code=64).err, False)
+
+
+@test
+def who_says_nothing_is_told_what_to_do():
+    same(lockctl(code=64).err,
+         "lockctl: say what to do, as in lockctl ls or lockctl run KEY -- COMMAND; see lockctl --help\n")
+    same(lockctl("quorum", code=64).err,
+         "lockctl: say what to do, as in lockctl quorum status; see lockctl quorum --help\n")
+
+
+@test
+def the_help_of_run_shows_where_its_command_stands_and_every_help_how_a_time_is_written_once():
+    same(lockctl("run", "--help").out.splitlines()[1], "Usage: lockctl run [OPTIONS] KEY -- COMMAND…")
+    for words, count in (([], 1), (["run"], 1), (["quorum", "wait"], 1), (["info"], 0), (["quorum"], 0)):
+        text = lockctl(*words, "--help").out
+        same((text.count("such as 500ms, 30s"), "-- COMMAND…\n" in text), (count, words in ([], ["run"])))
+
+
+@test
 def a_command_of_run_without_its_two_dashes_is_told_where_they_belong():
     for words, cure in ((["k", "echo", "hi"], "k -- echo hi"), (["echo", "echo", "hi"], "echo -- echo hi"),
                         (["a key", "sh", "-c", "echo 1"], "'a key' -- sh -c 'echo 1'"),
@@ -106,8 +132,7 @@ def a_time_that_is_too_short_is_refused_with_the_shortest():
 
 @test
 def what_is_missing_points_to_the_help_of_its_command():
-    for words, missing in ((["run", "--", "true"], "KEY"), (["info"], "KEY"), (["quorum"], "A subcommand"),
-                           (["quorum", "set-nodes"], "SERVER")):
+    for words, missing in ((["run", "--", "true"], "KEY"), (["info"], "KEY"), (["quorum", "set-nodes"], "SERVER")):
         err = lockctl(*words, url="redis://127.0.0.1:1", code=64).err
         command = " ".join(word for word in words if word not in ("--", "true"))
         same(err, f"lockctl: {missing} is required; see lockctl {command} --help\n")
@@ -152,6 +177,27 @@ def options_of_tls_are_refused_where_no_url_asks_for_it():
 def no_server_is_guessed():
     same("LIBLOCK_URL" in lockctl("ls", code=64).err, True)
     lockctl("ls", url="redis:/nonsense", code=78)
+
+
+@test
+def a_url_without_its_scheme_is_answered_by_the_one_that_is_meant():
+    for url in ("localhost:6379", "redis:6379", "10.0.0.1:1"):
+        same(lockctl("--url", url, "ls", code=78).err, f"lockctl: the url has no scheme; say redis://{url}\n")
+    for url, code in (("localhost", 64), ("tcp://localhost", 78)):
+        err = lockctl("--url", url, "ls", code=code).err
+        same(("redis://host:port/db" in err, "local:" in err), (True, False))
+
+
+@test
+def a_url_of_the_environment_that_is_refused_is_said_to_be_from_there_and_shown_unless_it_could_have_a_password():
+    for url, code in (("localhost:6379", 78), ("localhost", 64), ("redis://h:99999", 64), ("quorum:redis://a,", 64),
+                      ("local:", 78)):
+        same(lockctl("ls", url=url, code=code).err.endswith(f" (LIBLOCK_URL is {url})\n"), True)
+        same("LIBLOCK_URL" in lockctl("--url", url, "ls", code=code).err, False)
+    same("(LIBLOCK_URL is redis://h)" in lockctl("quorum", "status", url="redis://h", code=78).err, True)
+    for url in ("redis://:s3cret@h:99999", "redis://h:s3cret", ":s3cret@h", "h:s3cret", ":12345", "redis://:12345"):
+        err = lockctl("ls", url=url, code=None).err
+        same(("s3cret" in err, "12345" in err, "(the url is that of LIBLOCK_URL)" in err), (False, False, True))
 
 
 @test
@@ -208,6 +254,38 @@ def a_password_comes_from_a_file_or_the_environment_and_is_printed_nowhere():
         same("wr0ng" in refused.out + refused.err, False)
         shown = lockctl("ping", "--json", url=server.url.replace("redis://", "redis://:s3cret@"))
         same((shown.json["url"], "s3cret" in shown.err), (f"redis://:******@127.0.0.1:{server.port}/0", False))
+
+
+@test
+def who_gives_no_password_is_told_the_ways_of_lockctl_to_give_one():
+    with Server("--requirepass", "s3cret") as server:
+        for words in (["ping"], ["ls"], ["run", "k", "--", "true"]):
+            err = lockctl(*words, url=server.url, code=77).err
+            same(("(give the password in LIBLOCK_PASSWORD or by --password-file)" in err, "PASSWORD@" in err),
+                 (True, False))
+    for words in (["--password", "s3cret", "ping"], ["ping", "--password=s3cret"], ["--password", "s3cret"],
+                  ["info", "--password", "s3cret"], ["run", "k", "--password", "s3cret", "--", "true"],
+                  ["completion", "--password", "s3cret"]):
+        err = lockctl(*words, url="redis://127.0.0.1:1", code=64).err
+        same(err, "lockctl: there is no --password, which others on this machine could read; give it in "
+                  "LIBLOCK_PASSWORD or by --password-file\n")
+
+
+@test
+def a_password_that_is_refused_is_said_to_be_of_the_environment_where_it_is():
+    of_environment = " (the password is that of LIBLOCK_PASSWORD)\n"
+    with Server("--requirepass", "s3cret") as server, Folder() as folder:
+        for words in (["ping"], ["run", "k", "--", "true"]):
+            done = lockctl(*words, url=server.url, env={"LIBLOCK_PASSWORD": "wrong"}, code=77)
+            same(done.err.endswith(of_environment), True)
+        file = pathlib.Path(folder.file("password"))
+        file.write_text("wrong\n")
+        ours = {"LIBLOCK_PASSWORD": "s3cret"}
+        err = lockctl("ping", "--password-file", str(file), url=server.url, env=ours, code=77).err
+        same("LIBLOCK_PASSWORD" in err, False)
+    with Server() as server:
+        err = lockctl("ping", url=server.url, env={"LIBLOCK_PASSWORD": "s3cret"}, code=77).err
+        same(err.endswith("it has none set; leave the password out" + of_environment), True)
 
 
 @test

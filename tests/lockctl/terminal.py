@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: MIT
 """lockctl in a terminal: the screen of top, job control of run, progress, colours. The terminal is tmux', and what is
 looked at is what stands on its screen. Usage: terminal.py LOCKCTL [PART OF A NAME]. TAP."""
+import os
 import signal
 
-from tool import Folder, Server, Terminal, eventually, held, is_alive, is_held, lockctl, main, same, test, waiting
-
-
-def state_of(pid):
-    """S = it sleeps, T = it is stopped."""
-    return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
+from tool import (Folder, Server, Terminal, eventually, held, is_alive, is_held, lockctl, main, program_of, same, state_of,
+                  test, waiting)
 
 
 def bash(server):
@@ -120,16 +117,95 @@ def the_command_has_the_terminal_and_control_c_ends_it():
     with Server() as server, Folder() as folder, bash(server) as shell:
         shell.shows("ready>")
         script = f"echo $$ >{folder.file('pid')}; read x; echo got-$x; exec sleep 1000"
-        shell.type(f"lockctl run k -- sh -c '{script}'; echo code-$?")
+        shell.type(f"lockctl run k -- sh -c '{script}'")
         pid = folder.number("pid")
         same(is_held(server, "k"), True)
         shell.type("typed")
         shell.shows("got-typed")
         # A shell that is about to start a program loses the interrupt; one that sleeps does not.
-        assert eventually(lambda: open(f"/proc/{pid}/comm").read() == "sleep\n", 20)
+        assert eventually(lambda: program_of(pid) == "sleep", 20)
         shell.press("C-c")
+        shell.shows("^C")
+        shell.type("echo code-$?")
         shell.shows("code-130")
+        same(is_held(server, "k"), False)
+
+
+@test
+def control_c_ends_the_loop_or_the_script_around_it_also_while_it_waits():
+    loop = "for i in 1 2 3; do echo round-$i; {}; done"
+    runs = "lockctl run k -- sh -c \"echo \\$\\$ >{}; exec sleep 1000\""
+    with Server() as server, Folder() as folder, bash(server) as shell:
+        shell.shows("ready>")
+        for number, words in enumerate((loop, f"sh -c '{loop}'", f"bash -c '{loop}'")):
+            shell.type("clear; " + words.format(runs.format(folder.file(f"pid-{number}"))))
+            pid = folder.number(f"pid-{number}")
+            assert eventually(lambda pid=pid: program_of(pid) == "sleep", 20)
+            shell.press("C-c")
+            shell.type(f"echo code-$?-{number}")
+            shell.shows(f"code-130-{number}")
+            same(("round-1" in shell.text, "round-2" in shell.text), (True, False))
+        with held(server.url, "k"):
+            shell.type("clear; " + loop.format("lockctl run k -- true"))
+            shell.shows("waiting for k")
+            shell.press("C-c")
+            shell.type("echo code-$?-waits")
+            shell.shows("code-130-waits")
+            same("round-2" in shell.text, False)
+
+
+@test
+def the_rest_of_a_pipeline_keeps_the_terminal_and_so_does_the_command():
+    with Server() as server, bash(server) as shell:
+        shell.shows("ready>")
+        shell.type("lockctl run k -- sh -c 'echo out; exec sleep 1000' | "
+                   "sh -c 'read a; read b </dev/tty; echo got-$a-$b; exec sleep 1000'")
+        assert eventually(lambda: is_held(server, "k"), 20)
+        shell.type("typed")
+        shell.shows("got-out-typed")
+        shell.press("C-c")
         assert eventually(lambda: not is_held(server, "k"), 20)
+        shell.type("echo out | lockctl run k -- sh -c 'read a; read b </dev/tty; echo last-$a-$b' | cat")
+        assert eventually(lambda: is_held(server, "k"), 20)
+        shell.type("typed")
+        shell.shows("last-out-typed")
+
+
+@test
+def in_a_pipeline_the_terminals_signals_come_to_the_command_once_and_all_stop_and_go_on_together():
+    with Server() as server, Folder() as folder, bash(server) as shell:
+        shell.shows("ready>")
+        script = (f"trap \"echo int >>{folder.file('out')}\" INT; trap \"exit 5\" TERM; echo $$ >{folder.file('pid')}; "
+                  "while :; do read x; done")  # nothing that is forked, and stopped before it is a program
+        shell.type(f"lockctl run --ttl 60s k -- sh -c '{script}' | sh -c 'trap : INT; cat; cat'; echo code-$PIPESTATUS")
+        pid = folder.number("pid")
+        tool = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+        same(program_of(tool), "lockctl")
+        shell.press("C-c")
+        assert eventually(lambda: folder.text("out") != "", 20)
+        shell.press("C-z")
+        shell.shows("Stopped")
+        same((state_of(pid), state_of(tool)), ("T", "T"))
+        shell.type("fg")
+        assert eventually(lambda: "T" not in (state_of(pid), state_of(tool)), 20)
+        same((folder.text("out"), is_held(server, "k")), ("int\n", True))
+        # One that is for lockctl alone is passed on.
+        os.kill(tool, signal.SIGTERM)
+        shell.shows("code-5")
+
+
+@test
+def where_no_shell_could_wake_them_up_control_z_stops_neither():
+    for words, key in ((("lockctl",), "a"), (("setsid", "--ctty", "--wait", "lockctl"), "b")):
+        with Server() as server, Folder() as folder:
+            script = f"echo $$ >{folder.file('pid')}; read x; echo got-$x"
+            with Terminal(*words, "run", "--ttl", "60s", key, "--", "sh", "-c", script, url=server.url) as terminal:
+                pid = folder.number("pid")
+                terminal.press("C-z")
+                terminal.shows("^Z")
+                terminal.type("on")
+                terminal.shows("got-on")
+                same((terminal.end(), is_alive(pid)), (0, False))
 
 
 @test

@@ -52,11 +52,11 @@ class Done:
 
 
 class Running:
-    """lockctl beside the test; whatever the test does, it ends with it."""
+    """lockctl beside the test, through a program that becomes it; whatever the test does, it ends with it."""
 
-    def __init__(self, *words, url=None, stdin=subprocess.DEVNULL, env=None):
+    def __init__(self, *words, url=None, stdin=subprocess.DEVNULL, env=None, through=()):
         self.words = words
-        self.process = subprocess.Popen([PROGRAM, *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        self.process = subprocess.Popen([*through, PROGRAM, *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env=environment(url, **(env or {})), preexec_fn=die_with_parent)
 
     def signal(self, number):
@@ -138,6 +138,15 @@ def is_alive(pid):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
+
+
+def state_of(pid):
+    """S = it sleeps, T = it is stopped."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def program_of(pid):
+    return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
 
 
 class Folder:

@@ -2,9 +2,11 @@
 #
 # What many calls leave behind: nothing that grows with their number.
 require_relative "helper"
+require_relative "points"
 
 class LeakTest < Minitest::Test
   include Helper
+  include Points
 
   MANY = 300
   FEW = 30 # what Ruby's collector, which looks at the stack, may still take for used
@@ -69,8 +71,25 @@ class LeakTest < Minitest::Test
     interrupt.call
     before = Dir.children("/proc/self/fd").size
     interrupt.call
-    assert_operator Dir.children("/proc/self/fd").size, :<=, before + MANY / 10 # queues that are kept for the next
+    assert_operator Dir.children("/proc/self/fd").size, :<=, before + 1 # the queue that is kept for the next
     assert_equal 0, context.stats.waiters
+  end
+
+  def test_a_thread_that_is_killed_while_it_waits_leaves_no_queue_whatever_the_point
+    context.lock("busy")
+    [-> { context.lock("busy", wait: 0.001) }, -> { context.wait_released("busy", wait: 0.001) }].each do |wait|
+      killed_at_each_point(->(_key) { queues.size <= 1 }) { wait.call } # one is kept for the next
+    end
+  end
+
+  def test_a_queue_that_nobody_was_given_is_freed_when_it_is_forgotten_and_one_with_a_request_is_kept
+    context.submit("a", completions: context.completions)
+    Thread.new { MANY.times { context.completions } }.join
+    eventually("the collection of queues") do
+      GC.start
+      queues.size < FEW
+    end
+    assert context.key_locked?("a")
   end
 
   # What C is given must be there until C is done with it. Nothing is moved: ffi 1.15 does not stand that.
@@ -89,6 +108,10 @@ class LeakTest < Minitest::Test
   end
 
   private
+
+  def queues
+    context.instance_variable_get(:@handle).instance_variable_get(:@queues)
+  end
 
   def known_callbacks
     Liblock::Callbacks.instance_variable_get(:@objects).size

@@ -98,7 +98,93 @@ class LossTest < Minitest::Test
     assert_equal "told in #{Process.pid}", reader.read
   end
 
+  def test_a_loss_that_a_release_answers_before_its_notice_is_read_is_told_once_and_leaves_nothing
+    heard, go_on = Thread::Queue.new, slow_reader
+    locks = Array.new(20) { |number| context.lock("a-#{number}", on_lost: ->(lock) { heard << lock.key }) }
+    locks.each { |lock| context.force_release(lock.key) }
+    locks.each { |lock| assert_raises(Liblock::Lost) { lock.release } }
+    assert_equal locks.map(&:key), locks.map { of(heard) }
+    go_on.close
+    context.close
+    assert_empty heard
+    assert_empty kept_of_losses
+  ensure
+    go_on.close
+  end
+
+  def test_a_loss_that_the_end_of_a_block_finds_first_is_told_though_the_block_raises
+    heard, go_on = Thread::Queue.new, slow_reader
+    assert_raises(IOError) do
+      context.synchronize("a", on_lost: ->(lock) { heard << lock.key }) do
+        context.force_release("a")
+        raise IOError, "of the test"
+      end
+    end
+    assert_equal "a", of(heard)
+    go_on.close
+    context.close
+    assert_empty heard
+  ensure
+    go_on.close
+  end
+
+  def test_a_loss_whose_notice_overtakes_the_one_that_was_granted_the_lock_is_told_once
+    heard, read = Thread::Queue.new, Thread::Queue.new
+    context.losses.define_singleton_method(:hand_on) { |entry| super(entry).tap { read << entry.kind } }
+    locks = context
+    locks.losses.define_singleton_method(:watch) do |lock, block|
+      locks.force_release(lock.key)
+      read.pop
+      super(lock, block)
+    end
+    context.lock("a", on_lost: ->(lock) { heard << lock.key })
+    assert_equal "a", of(heard)
+    context.close
+    assert_empty heard
+    assert_empty kept_of_losses
+  end
+
+  def test_a_loss_of_a_submitted_lock_that_its_release_answers_first_is_told_once
+    heard, go_on, queue = Thread::Queue.new, Thread::Queue.new, context.completions
+    context.lock("b", on_queued: ->(*) {}) # functions of callbacks are there
+    slow = Module.new { define_method(:on_ended) { |completion| go_on.pop && super(completion) } }
+    context.submit("a", completions: queue, on_lost: ->(notice) { heard << [notice.kind, notice.lock] })
+    queue.instance_variable_get(:@kept).each_value { |_, notice| notice.extend(slow) }
+    lock = context.lock_of(queue.next(wait: LIMIT_S), "a", completions: queue)
+    context.force_release("a")
+    assert_raises(Liblock::Lost) { lock.release }
+    assert_equal [:lost, lock.handle], of(heard)
+    go_on << 1
+    context.close
+    assert_empty heard
+  ensure
+    go_on.close
+  end
+
+  def test_an_acquire_that_is_interrupted_before_it_is_made_is_expected_by_nobody
+    expected = context.losses.instance_variable_get(:@expected)
+    context.lock("a")
+    Liblock::Acquisition.class_eval { alias_method :call_of_the_test, :call_async }
+    Liblock::Acquisition.class_eval { private def call_async(*) = raise(IOError, "interrupted") }
+    assert_raises(IOError) { context.lock("a", on_lost: true) }
+    assert_empty expected
+  ensure
+    Liblock::Acquisition.class_eval { alias_method :call_async, :call_of_the_test }
+  end
+
   private
+
+  # The reader of losses stands before each until there is something in the queue, or that is closed.
+  def slow_reader
+    Thread::Queue.new.tap do |go_on|
+      context.losses.define_singleton_method(:hand_on) { |entry| super(entry) if go_on.pop || true }
+    end
+  end
+
+  def kept_of_losses
+    losses = context.losses
+    losses.instance_variables.map { |name| losses.instance_variable_get(name) }.grep(Hash).reject(&:empty?)
+  end
 
   def of(queue)
     Timeout.timeout(LIMIT_S) { queue.pop }

@@ -162,7 +162,7 @@ class RqlLockTest < Minitest::Test
       assert_match(/#{name}/, error.message)
     end
     error = assert_raises(RedisQueuedLocks::ArgumentError) { client.lock("a", ttl: 5) { flunk } }
-    assert_match(/ttl_ms/, error.message)
+    assert_match(/ttl is 5 ms/, error.message)
     assert_match(/:tll/, assert_raises(ArgumentError) { client.lock("a", tll: 5) }.message)
     assert_raises(RedisQueuedLocks::ArgumentError) { client.lock("a", meta: { acq_id: 1 }) }
     refute client.locked?("a")

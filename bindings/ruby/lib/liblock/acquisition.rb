@@ -72,18 +72,21 @@ module Liblock
     def run_blocking(once: false)
       native, options, list = @context.pointer, @fields&.struct, @many && KeyList.new(@keys)
       told = [options, @slot.lock, @slot.result]
-      status =
+      status = with_completions do
         if @many then Native.acquire_many(native, list.pointer, list.count, *told)
         elsif @keys.nil? then Native.acquire_global(native, *told)
         elsif once then Native.try_acquire(native, @keys.first, @keys.first.bytesize, *told)
         else Native.acquire(native, @keys.first, @keys.first.bytesize, *told)
         end
+      end
       @result = @context.told(status, @slot.result)
     end
 
     def run_adopt(exported)
       options = @fields&.struct
-      Native.adopt(@context.pointer, exported, exported.bytesize, options, @slot.lock, @slot.result)
+      with_completions do
+        Native.adopt(@context.pointer, exported, exported.bytesize, options, @slot.lock, @slot.result)
+      end
       @result = Result.read(@slot.result)
     end
 
@@ -91,18 +94,20 @@ module Liblock
     def run_async(completions, user_data)
       raise ArgumentError, "on_queued has no queue to come to: lock tells it, submit does not" if @on_queued
 
-      options = (@fields ||= Options.acquire({})).struct
-      options[:completions] = completions.pointer
-      status = @context.guarded { call_async(options, nil, FFI::Pointer.new(user_data)) }
-      request = @slot.request.get_uint64(0)
-      if request.zero?
-        @result = refusal(status, options)
-        return 0
+      completions.use_for_request do |queue|
+        options = (@fields ||= Options.acquire({})).struct
+        options[:completions] = queue
+        status = @context.guarded { call_async(options, nil, FFI::Pointer.new(user_data)) }
+        request = @slot.request.get_uint64(0)
+        if request.zero?
+          @result = refusal(status, options)
+          next 0
+        end
+        @taken = true
+        completions.keep(request, @backoff, @notice)
+        @backoff = @notice = nil
+        request
       end
-      @taken = true
-      completions.keep(request, @backoff, @notice)
-      @backoff = @notice = nil
-      request
     end
 
     # The lock. Still given back by `settle` unless it is taken.
@@ -128,8 +133,8 @@ module Liblock
         cancel if pending?
         number = handle
         unless number.zero?
-          @context.release_quietly(number)
-          @losses&.forget(number)
+          lost = @context.release_quietly(number) == STATUSES[:lost]
+          lost ? @losses&.lost(number) : @losses&.forget(number)
         end
       end
       give_back_slot
@@ -169,13 +174,23 @@ module Liblock
       fields.struct[:owner] = @owner.pointer if @owner
       set_backoff(fields, options[:backoff_callback])
       if options[:completions]
-        fields.struct[:completions] = options[:completions].pointer
+        @completions = options[:completions]
         set_notice(fields) if @on_lost
       elsif @on_lost
         @losses = @context.losses
         fields.struct[:completions] = @losses.queue.pointer
       end
       fields
+    end
+
+    # A queue of the caller's own is there until the call has ended.
+    def with_completions
+      return yield unless @completions
+
+      @completions.use_for_request do |queue|
+        @fields.struct[:completions] = queue
+        yield
+      end
     end
 
     # A queue of the caller's own tells him of the loss; for a block beside it the library calls.
@@ -200,7 +215,7 @@ module Liblock
     def at_once?
       return false unless @context.local? && (one_attempt? || !told_of?)
 
-      status = @context.guarded(always: @on_queued || @backoff) { call_briefly }
+      status = with_completions { @context.guarded(always: @on_queued || @backoff) { call_briefly } }
       return false if status == STATUSES[:busy] && !one_attempt?
 
       @result = Result.read(@slot.result)
@@ -279,7 +294,7 @@ module Liblock
         @deliverer = @losses
         [nil, FFI::Pointer.new(@losses.expect(self))]
       else
-        @queue = @context.take_queue
+        @context.take_queue { |queue| @queue = queue }
         options[:completions] = @queue.pointer
         nil
       end
@@ -342,6 +357,7 @@ module Liblock
       Callbacks.forget(self) if @on_queued
       Callbacks.forget(@backoff) if @backoff
       Callbacks.forget(@notice) if @notice
+      @deliverer&.unexpect(self)
       @context.give_queue(@queue) if @queue
       @context.give_slot(@slot)
       @slot = @queue = nil

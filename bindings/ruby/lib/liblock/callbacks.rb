@@ -93,8 +93,20 @@ module Liblock
     end
 
     def on_ended(completion)
-      Callbacks.forget(self)
-      @teller.tell(Completion.read(Native::Completion.new(completion)), [@block])
+      tell(Completion.read(Native::Completion.new(completion)))
+    end
+
+    # Where a release says so first.
+    def lost(handle)
+      untold = { request: 0, token: 0, remaining_ms: 0, waited_ms: 0, user_data: 0 }
+      tell(Completion.new(kind: :lost, status: :lost, lock: handle, message: Native.status_text(STATUSES[:lost]),
+                          counts: {}.freeze, **untold))
+    end
+
+    private
+
+    def tell(completion)
+      @teller.tell(completion, [@block]) if Callbacks.forget(self)
     end
   end
 end

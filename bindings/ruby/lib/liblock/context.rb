@@ -248,12 +248,13 @@ module Liblock
       @slots.push(slot) if @slots.size < SLOTS_KEPT
     end
 
-    # A queue without an entry that counts.
+    # A queue without an entry that counts. The block keeps it, before anything can interrupt the caller.
     # @api private
     def take_queue
-      queue = @queues.pop || Completions.new(self, QUEUE_CAPACITY)
-      nil while queue.take
-      queue
+      Thread.handle_interrupt(UNINTERRUPTED) do
+        yield(queue = @queues.pop || Completions.new(self, QUEUE_CAPACITY))
+        nil while queue.take
+      end
     end
 
     # @api private
@@ -285,6 +286,12 @@ module Liblock
     # @api private
     def free_owner_later(owner)
       ObjectSpace.define_finalizer(owner, @handle.owner_finalizer(owner.pointer))
+    end
+
+    # One that nobody was given: whoever was opening it was interrupted.
+    # @api private
+    def free_queue_later(queue)
+      ObjectSpace.define_finalizer(queue, @handle.queue_finalizer(queue.pointer))
     end
 
     # @api private

@@ -44,6 +44,10 @@ module Liblock
       Native.completions_free(pointer) if mine? && @queues.delete(pointer)
     end
 
+    def queue_finalizer(pointer)
+      proc { free_queue(pointer) }
+    end
+
     def free_owner(pointer)
       Native.owner_free(pointer) if mine? && @owners.delete(pointer)
     end

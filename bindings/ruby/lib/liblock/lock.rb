@@ -91,6 +91,9 @@ module Liblock
     # @raise [InDoubt, Partial] no answer; the library goes on in the background
     def release
       @context.release_handle(@handle)
+    rescue Lost
+      @losses&.lost(@handle)
+      raise
     ensure
       forget_loss
     end

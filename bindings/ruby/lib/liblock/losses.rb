@@ -15,7 +15,6 @@ module Liblock
       @mutex = Thread::Mutex.new
       @teller = context.teller
       @watched = {}
-      @early = {}
       @expected = {}
       start
     end
@@ -40,19 +39,16 @@ module Liblock
       entry ? hand_on(entry) : @queue.await
     end
 
-    # The request was refused: no end will come.
+    # No end will come: the request was refused or not made, or nobody waits for it any more.
     def unexpect(acquisition)
-      @mutex.synchronize { @expected.delete(acquisition.object_id) }
+      locked { @expected.delete(acquisition.object_id) }
     end
 
-    # Blocks of this lock run when it is lost, soon where that has happened already.
+    # Blocks of this lock run when it is lost, soon where that has happened already: its notice may have overtaken the
+    # thread that was granted the lock, and found nobody.
     def watch(lock, block)
-      lost = @mutex.synchronize do
-        @watched[lock.handle] = [lock, []] unless @early.key?(lock.handle)
-        @early.delete(lock.handle)
-      end
-      add(lock, block) if block.respond_to?(:call) && !lost
-      @teller.tell(lock, [block]) if lost && block.respond_to?(:call)
+      @mutex.synchronize { @watched[lock.handle] = [lock, block.respond_to?(:call) ? [block] : []] }
+      lost(lock.handle) if lock.status == :lost
     end
 
     # A further block. False when the lock is not watched, or was lost before.
@@ -61,12 +57,16 @@ module Liblock
     end
 
     def forget(handle)
-      @mutex.synchronize do
-        @early.delete(handle)
-        @watched.delete(handle)
+      locked { @watched.delete(handle) }
+    end
+
+    # A notice says so, or the lock's release, or the lock itself: whoever comes first has it told, the others find
+    # nothing.
+    def lost(handle)
+      locked do
+        lock, blocks = @watched.delete(handle)
+        @teller.tell(lock, blocks) if lock
       end
-    rescue ThreadError # in a signal handler nobody may wait for a mutex
-      Thread.new { forget(handle) }
     end
 
     # What has come is still delivered, and given to the teller.
@@ -76,6 +76,13 @@ module Liblock
     end
 
     private
+
+    # In a signal handler nobody may wait for a mutex.
+    def locked(&block)
+      Thread.handle_interrupt(Object => :never) { @mutex.synchronize(&block) }
+    rescue ThreadError
+      Thread.new { @mutex.synchronize(&block) }
+    end
 
     def start
       @over = false
@@ -100,14 +107,6 @@ module Liblock
 
     def ended(entry)
       @mutex.synchronize { @expected.delete(entry.user_data) }&.deliver(entry)
-    end
-
-    # A notice may overtake the thread that was granted the lock: it is kept until that one asks.
-    def lost(handle)
-      lock, blocks = @mutex.synchronize do
-        @watched.delete(handle) || (@early[handle] = true) && nil
-      end
-      @teller.tell(lock, blocks) if lock
     end
   end
 end

@@ -3,6 +3,7 @@
 # What a call told besides its status: read out of the C struct at once, so that the memory can be used again.
 require_relative "numbers"
 require_relative "native/functions"
+require_relative "wording"
 
 module Liblock
   # The answer of a call. Immutable, may be shared by threads. What is nil was not told: calls that answer a status
@@ -66,7 +67,7 @@ module Liblock
     # A result of what came otherwise than in a struct: a completion, or a status alone.
     # @api private
     def self.of_status(number, info: nil, **told)
-      told = { message: Native.status_text(number) }.merge(told) unless number.zero?
+      told = { message: Wording.reworded(Native.status_text(number)) }.merge(told) unless number.zero?
       new(Numbers::STATUS_NAMES.fetch(number, :unknown), told: UNTOLD.merge(told), info: info)
     end
 
@@ -103,7 +104,7 @@ module Liblock
         token: token, attempts: status_and_attempts >> 32, waited_ms: waited, remaining_ms: remaining,
         queue_position: position, queue_length: length, hold_count: hold_count, votes: votes, nodes: nodes,
         flags: Numbers.flags(flags),
-        message: Numbers.text(message), replicas: replicas, unknown_flags: flags & ~63
+        message: Wording.reworded(Numbers.text(message)), replicas: replicas, unknown_flags: flags & ~63
       }.freeze
     end
   end

@@ -25,6 +25,8 @@ module Liblock
       end
     rescue ClosedQueueError # the context is closed, and this loss was read late
       Worker.start("on_lost") { run(lost, blocks) }
+    rescue ThreadError # in a signal handler nobody may wait for a mutex
+      Thread.new { tell(lost, blocks) }
     end
 
     # Everything that was told before is run, then the thread ends. One of its own blocks may ask for that.

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::error::{call, call_for_token, check, Error, Outcome, Result};
 use crate::future::Op;
 use crate::guard::Guard;
+use crate::submitted::Submitted;
 use crate::{Lock, Request};
 use liblock_sys as sys;
 
@@ -200,18 +201,16 @@ impl Context {
         if options.tells_place() {
             return Err(Error::invalid("on_queued tells an acquire that is waited for, and no completion queue"));
         }
-        let mut request = 0;
-        let user_data = user_data as *mut std::os::raw::c_void;
-        // Held over the call: whoever reads the end looks for the closures only after they were put there.
-        let mut submitted = self.inner.submitted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let (status, kept) = options.with_raw(|raw| self.submit_raw(target, raw, None, user_data, &mut request))?;
-        if status == sys::LIBLOCK_OK && !kept.is_empty() {
-            let queue = options.completions.as_ref().map_or(0, |queue| queue.raw() as usize);
-            submitted.insert(request, (queue, kept));
-        } else {
-            drop(submitted);
-        }
-        check(status).map_err(|refused| self.why_refused(target, options, refused))?;
+        let (mut request, mut number) = (0, 0);
+        let queue = options.completions.as_ref().map_or(0, |queue| queue.raw() as usize);
+        let status = options.with_kept(|raw, kept| {
+            number = self.inner.put_submitted(Submitted { queue, user_data, kept });
+            self.submit_raw(target, raw, None, number as *mut std::os::raw::c_void, &mut request)
+        })?;
+        check(status).map_err(|refused| {
+            drop(self.inner.take_submitted(number));
+            self.why_refused(target, options, refused)
+        })?;
         Ok(Request(request))
     }
 

@@ -380,6 +380,16 @@ impl AcquireOptions {
 
     /// The struct of the C API, for one call, and the closures that must stay reachable after it.
     pub(crate) fn with_raw<T>(&self, make: impl FnOnce(&sys::liblock_acquire_options) -> T) -> Result<(T, Kept)> {
+        let mut kept = Kept::default();
+        let made = self.with_kept(|options, theirs| {
+            kept = theirs;
+            make(options)
+        })?;
+        Ok((made, kept))
+    }
+
+    /// The same where the call itself puts the closures in their place.
+    pub(crate) fn with_kept<T>(&self, make: impl FnOnce(&sys::liblock_acquire_options, Kept) -> T) -> Result<T> {
         self.refuse()?;
         let mut options = self.raw;
         options.owner = match &self.who {
@@ -407,7 +417,7 @@ impl AcquireOptions {
             options.completions = completions.raw();
         }
         let kept = self.register(&mut options);
-        Ok((make(&options), kept))
+        Ok(make(&options, kept))
     }
 
     fn register(&self, options: &mut sys::liblock_acquire_options) -> Kept {
@@ -439,12 +449,6 @@ impl AcquireOptions {
 pub(crate) struct Kept {
     pub(crate) watched: Option<Watched>,
     pub(crate) hooks: Vec<Registration>,
-}
-
-impl Kept {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.watched.is_none() && self.hooks.is_empty()
-    }
 }
 
 /// Rounded up, so that a short wait is never none.

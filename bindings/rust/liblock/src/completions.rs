@@ -26,15 +26,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // Nobody will read the ends of its requests any more, which would have let go of their closures. Found by its
         // address, which may be another queue's once it is free.
-        let submitted = &self.context.inner.submitted;
-        let mut submitted = submitted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let requests: Vec<u64> = submitted
-            .iter()
-            .filter(|(_, (queue, _))| *queue == self.raw as usize)
-            .map(|(number, _)| *number)
-            .collect();
-        let kept: Vec<_> = requests.iter().filter_map(|number| submitted.remove(number)).collect();
-        drop(submitted);
+        let kept = self.context.inner.take_submitted_to(self.raw as usize);
         unsafe { sys::liblock_completions_free(self.raw) };
         drop(kept); // no request refers to them any more
     }
@@ -59,7 +51,7 @@ impl Context {
     /// queue full are dropped and counted.
     ///
     /// # Errors
-    /// `InvalidArgument`, `Limit`.
+    /// `InvalidArgument`, `Closed`; `Internal`: the process has no descriptors left.
     pub fn completions(&self, capacity: usize) -> Result<Completions> {
         let mut raw = null_mut();
         call(|result| unsafe { sys::liblock_completions_open(self.raw(), capacity, &mut raw, result) })?;
@@ -75,7 +67,7 @@ impl Completions {
     /// A descriptor that polls readable while the queue is not empty. Never read or close it.
     ///
     /// # Errors
-    /// `Limit`: the process has no descriptors left.
+    /// `Forked` alone.
     pub fn fd(&self) -> Result<i32> {
         let mut fd = -1;
         check(unsafe { sys::liblock_completions_fd(self.raw(), &mut fd) })?;
@@ -94,8 +86,8 @@ impl Completions {
         };
         match status {
             sys::LIBLOCK_OK => {
-                let completion = unsafe { Completion::take(storage.assume_init_ref()) };
-                self.settle(&completion);
+                let mut completion = unsafe { Completion::take(storage.assume_init_ref()) };
+                self.settle(&mut completion);
                 Ok(Some(completion))
             }
             sys::LIBLOCK_TIMEOUT => Ok(None),
@@ -104,17 +96,16 @@ impl Completions {
     }
 
     /// Lets go of the closures of an acquire that has ended; its loss may still be told.
-    fn settle(&self, completion: &Completion) {
-        let request = match completion.request {
-            Some(request) if completion.kind == CompletionKind::Acquire => request,
-            _ => return,
-        };
+    fn settle(&self, completion: &mut Completion) {
+        if completion.kind != CompletionKind::Acquire {
+            return;
+        }
         let inner = &self.inner.context.inner;
-        let mut submitted = inner.submitted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let kept = submitted.remove(&request.0);
-        drop(submitted);
-        if let (Some(lock), Some(watched)) = (completion.lock, kept.and_then(|(_, kept)| kept.watched)) {
-            inner.watch(lock.0, watched, completion.token);
+        if let Some(submitted) = inner.take_submitted(completion.user_data as usize) {
+            completion.user_data = submitted.user_data;
+            if let (Some(lock), Some(watched)) = (completion.lock, submitted.kept.watched) {
+                inner.watch(lock.0, watched, completion.token);
+            }
         }
     }
 

@@ -9,13 +9,13 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
-use crate::acquire_options::Kept;
 use crate::bytes::{c_text, text_of};
 use crate::context_options::ContextBuilder;
 use crate::error::{call, check, Outcome, Result};
 use crate::future::{Op, Role};
 use crate::loss::Watched;
 use crate::registry::Registration;
+use crate::submitted::Submitted;
 use liblock_sys as sys;
 
 pub(crate) struct Inner {
@@ -26,8 +26,8 @@ pub(crate) struct Inner {
     pub(crate) loss_count: AtomicUsize,
     /// Closures of events, log and sampling, until they are replaced or the context is closed.
     pub(crate) hooks: Mutex<Hooks>,
-    /// Closures of acquires whose ends go to a completion queue, by request, and with the address of that queue.
-    pub(crate) submitted: Mutex<HashMap<u64, (usize, Kept)>>,
+    /// Acquires whose ends go to a completion queue, until that is read, by the number that the library has of each.
+    pub(crate) submitted: Mutex<HashMap<usize, Submitted>>,
 }
 
 #[derive(Default)]

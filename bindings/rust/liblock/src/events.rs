@@ -267,7 +267,7 @@ impl Context {
 
     /// Under one lock, so that of two threads' closures the one that is kept is the one that is called. No closure is
     /// dropped under it: it may own a context.
-    fn replace(&self, change: impl FnOnce(&mut crate::context::Hooks) -> Result<Option<Registration>>) -> Result<()> {
+    pub(crate) fn replace<T>(&self, change: impl FnOnce(&mut crate::context::Hooks) -> Result<T>) -> Result<()> {
         let mut hooks = self.inner.hooks.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let former = change(&mut hooks);
         drop(hooks);

@@ -145,12 +145,10 @@ impl Context {
             raw
         });
         let pointer = options.as_ref().map_or(null(), |options| options as *const _);
-        check(unsafe { sys::liblock_set_instruments(self.raw(), pointer) })?;
-        let mut hooks = self.inner.hooks.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let former = std::mem::replace(&mut hooks.samplers, registrations);
-        drop(hooks);
-        drop(former);
-        Ok(())
+        self.replace(|hooks| {
+            check(unsafe { sys::liblock_set_instruments(self.raw(), pointer) })?;
+            Ok(std::mem::replace(&mut hooks.samplers, std::mem::take(&mut registrations)))
+        })
     }
 
     /// Durations that were measured while histograms were on.

@@ -55,6 +55,7 @@ mod quorum;
 mod refused;
 mod registry;
 mod status;
+mod submitted;
 
 pub use acquire::Target;
 pub use acquire_options::{

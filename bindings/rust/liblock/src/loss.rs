@@ -92,10 +92,7 @@ impl Inner {
         self.loss_count.store(0, Ordering::Release);
         drop(losses);
         drop(watched);
-        let mut submitted = self.submitted.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let kept = std::mem::take(&mut *submitted);
-        drop(submitted);
-        drop(kept);
+        self.let_go_submitted();
         let mut hooks = self.hooks.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let former = std::mem::take(&mut *hooks);
         drop(hooks);

@@ -102,10 +102,11 @@ impl Owner {
         self.inner.raw
     }
 
-    /// Releases all its locks, ends its waits as `Closed` and lets the next waiters run. A second call is fine.
+    /// Releases all its locks, ends its waits as `Closed` and lets the next waiters run. A second call is fine. In a
+    /// closure that the library calls, where nobody may wait, a server is not waited for: that happens a moment later.
     ///
     /// # Errors
-    /// `WouldDeadlock` from a callback of a context with a server; those of a release.
+    /// `NoMemory`: call it again to end the rest.
     pub fn close(&self) -> Result<()> {
         check(unsafe { sys::liblock_owner_close(self.raw()) })
     }

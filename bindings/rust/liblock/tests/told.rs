@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use liblock::{
     AcquireOptions, Clear, ClearOptions, Context, EntryKind, EventKind, Field, Instruments, List, ListOptions,
-    LogLevel, Measured, OnClose, Order, Status, ALL_EVENTS,
+    LogLevel, Measured, OnClose, Order, Status, Target, ALL_EVENTS,
 };
 
 mod support;
@@ -115,6 +115,84 @@ fn of_closures_that_two_threads_set_at_once_one_is_called() {
         other.join().unwrap()
     });
     assert!(set_by_one && set_by_other && heard);
+}
+
+#[test]
+fn of_samplers_that_two_threads_set_at_once_one_decides() {
+    const ROUNDS: usize = 40_000;
+    let context = open();
+    context.on_event(EventKind::Obtained.bit(), |_| {}).unwrap();
+    let (arrived, asked) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let set = |round: usize| {
+        let asked = asked.clone();
+        let instruments = Instruments::new().events_sampler(move |_, _, _| {
+            asked.store(round, Ordering::SeqCst);
+            false
+        });
+        meet(&arrived, 4 * round - 2);
+        let is_set = context.set_instruments(Some(&instruments)).is_ok();
+        meet(&arrived, 4 * round);
+        is_set
+    };
+    let (mut set_by_one, mut decided) = (true, true);
+    let set_by_other = std::thread::scope(|scope| {
+        let other = scope.spawn(|| (1..=ROUNDS).filter(|round| set(*round)).count() == ROUNDS);
+        for round in 1..=ROUNDS {
+            set_by_one = set(round) && set_by_one;
+            drop(context.acquire("key"));
+            decided = decided && asked.load(Ordering::SeqCst) == round;
+        }
+        other.join().unwrap()
+    });
+    assert!(set_by_one && set_by_other && decided);
+}
+
+/// Deadlocks in a thread of its own, so that this ends where it must not.
+#[test]
+fn a_log_closure_may_read_ends_and_make_requests_while_one_is_made() {
+    let (done, ends) = channel();
+    std::thread::spawn(move || {
+        let context = open();
+        let queue = context.completions(64).unwrap();
+        let to_queue = AcquireOptions::new().completions(&queue).on_lost(|_| {});
+        let (theirs, theirs_to, theirs_queue) = (context.clone(), to_queue.clone(), queue.clone());
+        let (sender, seen) = shared();
+        let makes = std::thread::current().id();
+        context
+            .on_log(LogLevel::Debug, move |_| {
+                if std::thread::current().id() == makes {
+                    theirs.submit_acquire(Target::Key(b"theirs"), &theirs_to, 2).unwrap();
+                    let end = theirs_queue.next(0).unwrap().map(|end| end.user_data);
+                    sender.lock().unwrap().send(end).unwrap();
+                }
+            })
+            .unwrap();
+        context.submit_acquire(Target::Key(b"mine"), &to_queue, 1).unwrap();
+        context.no_log().unwrap();
+        let mut read: Vec<_> = seen.try_iter().collect();
+        while let Ok(Some(end)) = queue.next(0) {
+            read.push(Some(end.user_data));
+        }
+        context.close().unwrap();
+        done.send(read).unwrap();
+    });
+    let read = ends.recv_timeout(LIMIT).expect("the closure's calls come back");
+    let count = |user_data| read.iter().filter(|read| **read == Some(user_data)).count();
+    assert!(count(1) == 1 && count(2) >= 1, "{:?}", read);
+}
+
+#[test]
+fn an_owner_that_is_closed_in_a_closure_lets_go_of_what_it_holds() {
+    let context = open();
+    let owner = context.owner("o").unwrap();
+    let (sender, answers) = shared();
+    let theirs = owner.clone();
+    let options = AcquireOptions::new().on_lost(move |_| sender.lock().unwrap().send(theirs.close()).unwrap());
+    let guard = context.acquire_with("key", &AcquireOptions::new().owner(&owner)).unwrap();
+    let _taken = context.acquire_with("other", &options).unwrap();
+    context.force_release("other", false).unwrap();
+    assert!(answers.recv_timeout(LIMIT).unwrap().is_ok());
+    wait_until(|| !guard.is_held());
 }
 
 #[test]

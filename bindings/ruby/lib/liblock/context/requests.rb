@@ -131,7 +131,9 @@ module Liblock
 
     def submitted(completions, user_data)
       request = FFI::MemoryPointer.new(:uint64)
-      accepted { |native| yield native, completions.pointer, nil, FFI::Pointer.new(user_data), request }
+      completions.use_for_request do |queue|
+        accepted { |native| yield native, queue, nil, FFI::Pointer.new(user_data), request }
+      end
       request.read_uint64
     end
 

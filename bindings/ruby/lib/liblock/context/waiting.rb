@@ -40,7 +40,8 @@ module Liblock
     # queue.
     def waited(wait, name, *words)
       check_fork
-      queue, request = take_queue, FFI::MemoryPointer.new(:uint64)
+      queue, request = nil, FFI::MemoryPointer.new(:uint64)
+      take_queue { |taken| queue = taken }
       words << Numbers.wait_ms(wait) << queue.pointer
       status = native { |native| Native.public_send(name, native, *words, nil, nil, request) }
       raise Error.of(Result.of_status(status)) unless status.zero?
@@ -52,7 +53,7 @@ module Liblock
 
       told
     ensure
-      leave_wait(queue, done ? 0 : request&.read_uint64.to_i) if queue
+      Thread.handle_interrupt(UNINTERRUPTED) { leave_wait(queue, done ? 0 : request.read_uint64) if queue }
     end
 
     # request: one that may be pending still, or 0.
