@@ -211,7 +211,7 @@ void Child::reap() {
     if (pid <= 0) return;
     if (pid != pid_) continue;
     if (WIFSTOPPED(how)) {
-      // By the terminal, whose shell wakes both up again. Nobody would wake lockctl up who has stopped the command alone.
+      // By the terminal, whose shell wakes both up again. Whoever has stopped the command alone wakes that up alone.
       const int number = WSTOPSIG(how);
       const bool is_of_terminal = number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
       if (terminal_ >= 0 && is_of_terminal) stopped_by_ = number;

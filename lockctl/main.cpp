@@ -118,8 +118,8 @@ int guarded(int argc, char **argv) {
   }
 }
 
-// What is opened later would get the number of a standard descriptor that was closed, and messages would be written into
-// it: a server's connection, the command's pipe. Opened the wrong way round, reading and writing fail as before.
+// What is opened later would get the number of a standard descriptor that was closed, and messages would be written
+// into it: a server's connection, the command's pipe. Opened the wrong way round, reading and writing fail as before.
 void occupy_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     const bool is_closed = fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;

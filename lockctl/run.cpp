@@ -392,7 +392,7 @@ class Run {
   int death_ = 0;
 };
 
-// A shell ends its loop or script only where it sees that what it ran was ended by the interrupt, too. `$?` is the same.
+// A shell ends its loop or script only where it sees that what it ran was ended by the interrupt, too. `$?` is as ever.
 void die_like_it(int signal) {
   if (signal != SIGINT && signal != SIGQUIT) return;
   std::fflush(nullptr);

@@ -133,7 +133,8 @@ class Top {
     for (int signal = signals_.next(); signal != 0; signal = signals_.next()) {
       if (signal == SIGTSTP) {
         if (screen_) screen_->give_back();
-        raise(SIGSTOP);
+        // By the same signal, or a `lockctl run` around it would not stop with it.
+        if (!signals_.stop(SIGTSTP) && screen_) screen_->take();
       } else if (signal == SIGCONT) {
         if (screen_) screen_->take();
       } else if (signal != SIGCHLD) {

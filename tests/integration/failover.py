@@ -58,7 +58,7 @@ def planned_failover(is_idle):
     queue = "ll1:q:{liblock:k}"
     with Server() as old, Server() as new, Proxy(old.port) as proxy, Agent() as waiter, Agent() as other:
         follows(new, old)
-        opened(waiter, proxy.url)
+        opened(waiter, proxy.url, client_name="waiter")
         opened(other, old.url, name="holder")
         status(other("acquire", "holder", "k", ttl_ms=600000), "OK")
         waiting = waiter.ask("acquire", "c", "k", retry_interval_ms=60000)
@@ -73,9 +73,15 @@ def planned_failover(is_idle):
         opened(other, new.url)
         behind = other.ask("acquire", "c", "k")
         assert eventually(lambda: new.call("ZCARD", queue) == 2)
+        come = []  # on a slow machine it does so in the meantime
+
+        def somebody_has_it():
+            come.append(b"name=waiter" in new.call("CLIENT", "LIST"))
+            return waiting.is_settled or behind.is_settled
+        somebody_has_it()
         status(other("force", "c", "k"), "OK")
-        assert eventually(lambda: waiting.is_settled or behind.is_settled)
-        has_come = len(new.call("PUBSUB", "CHANNELS", "ll1:i:*")) == 2  # in the meantime, on a slow machine
+        assert eventually(somebody_has_it)
+        has_come = any(come)
         time.sleep(0.5)
         first = (waiting.is_settled, behind.is_settled)
         asked = [(waiter, waiting), (other, behind)] if waiting.is_settled else [(other, behind), (waiter, waiting)]
@@ -95,7 +101,7 @@ def one_who_has_come_to_the_new_master_hears_of_his_grant_there_after_a_planned_
 @test
 def one_who_still_stands_at_the_old_master_does_not_take_a_word_that_is_passed_on_there_for_a_grant():
     first, has_come = planned_failover(True)
-    same(first, (has_come, not has_come))
+    assert has_come or first == (False, True), first
 
 
 @test

@@ -4,9 +4,10 @@
 looked at is what stands on its screen. Usage: terminal.py LOCKCTL [PART OF A NAME]. TAP."""
 import os
 import signal
+import sys
 
-from tool import (Folder, Server, Terminal, eventually, held, is_alive, is_held, lockctl, main, program_of, same, state_of,
-                  test, waiting)
+from tool import (Folder, Server, Terminal, eventually, held, is_alive, is_held, lockctl, main, program_of, same,
+                  state_of, test, waiting)
 
 
 def bash(server):
@@ -88,9 +89,14 @@ def top_keeps_what_it_has_seen_while_the_server_is_away():
 
 @test
 def top_gives_the_terminal_back_when_it_ends_or_is_stopped():
+    for words in ("lockctl top", "lockctl run k -- lockctl top"):
+        gives_the_terminal_back(words)
+
+
+def gives_the_terminal_back(words):
     with Server() as server, bash(server) as shell:
         shell.shows("ready>")
-        shell.type("lockctl top")
+        shell.type(words)
         shell.shows("lockctl top  redis")
         shell.press("C-z")
         shell.shows("Stopped")
@@ -175,9 +181,10 @@ def the_rest_of_a_pipeline_keeps_the_terminal_and_so_does_the_command():
 def in_a_pipeline_the_terminals_signals_come_to_the_command_once_and_all_stop_and_go_on_together():
     with Server() as server, Folder() as folder, bash(server) as shell:
         shell.shows("ready>")
-        script = (f"trap \"echo int >>{folder.file('out')}\" INT; trap \"exit 5\" TERM; echo $$ >{folder.file('pid')}; "
-                  "while :; do read x; done")  # nothing that is forked, and stopped before it is a program
-        shell.type(f"lockctl run --ttl 60s k -- sh -c '{script}' | sh -c 'trap : INT; cat; cat'; echo code-$PIPESTATUS")
+        out, pid = folder.file("out"), folder.file("pid")
+        script = (f"trap \"echo int >>{out}\" INT; trap \"echo term >>{out}; exit 5\" TERM; echo $$ >{pid}; "
+                  "while :; do read x; done")  # it forks nothing, which could be stopped before it is a program
+        shell.type(f"lockctl run --ttl 60s k -- sh -c '{script}' | sh -c 'trap : INT; cat; cat'")
         pid = folder.number("pid")
         tool = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
         same(program_of(tool), "lockctl")
@@ -191,15 +198,18 @@ def in_a_pipeline_the_terminals_signals_come_to_the_command_once_and_all_stop_an
         same((folder.text("out"), is_held(server, "k")), ("int\n", True))
         # One that is for lockctl alone is passed on.
         os.kill(tool, signal.SIGTERM)
-        shell.shows("code-5")
+        assert eventually(lambda: not is_held(server, "k"), 20)
+        same((folder.text("out"), is_alive(pid)), ("int\nterm\n", False))
 
 
 @test
 def where_no_shell_could_wake_them_up_control_z_stops_neither():
-    for words, key in ((("lockctl",), "a"), (("setsid", "--ctty", "--wait", "lockctl"), "b")):
+    alone = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+    for through in ((), (sys.executable, "-c", alone)):  # in a group with others, and as all of a terminal's session
         with Server() as server, Folder() as folder:
             script = f"echo $$ >{folder.file('pid')}; read x; echo got-$x"
-            with Terminal(*words, "run", "--ttl", "60s", key, "--", "sh", "-c", script, url=server.url) as terminal:
+            words = (*through, "lockctl", "run", "--ttl", "60s", "k", "--", "sh", "-c", script)
+            with Terminal(*words, url=server.url) as terminal:
                 pid = folder.number("pid")
                 terminal.press("C-z")
                 terminal.shows("^Z")

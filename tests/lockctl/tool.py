@@ -56,8 +56,9 @@ class Running:
 
     def __init__(self, *words, url=None, stdin=subprocess.DEVNULL, env=None, through=()):
         self.words = words
-        self.process = subprocess.Popen([*through, PROGRAM, *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        env=environment(url, **(env or {})), preexec_fn=die_with_parent)
+        self.process = subprocess.Popen([*through, PROGRAM, *words], stdin=stdin, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, env=environment(url, **(env or {})),
+                                        preexec_fn=die_with_parent)
 
     def signal(self, number):
         self.process.send_signal(number)

@@ -28,7 +28,9 @@
  *  8. Callbacks run on the library's callback thread, or on the caller's loop where one was given: exactly once, with
  *     no library lock held. What they are given is borrowed until they return. From inside one every call that could
  *     wait (an acquire whose wait_ms is not 0, wait_…, completions_next with a wait, close, and on a context with a
- *     server every call that asks it) returns WOULD_DEADLOCK; the _async twins do not.
+ *     server every call that asks it) returns WOULD_DEADLOCK; the _async twins do not, and an owner closes a moment
+ *     later. The log, samplers and backoff_callback run where what they are about happens, and what a list is shown to
+ *     on the thread that lists.
  *  9. Nothing here needs a macro: each constant is an enumerator or a plain number that a foreign function interface
  *     can copy, and each INIT macro has a function beside it.
  */
@@ -468,7 +470,8 @@ LIBLOCK_API liblock_status liblock_instance_id(liblock_context *context, char *b
  * of its own. Returns [OK]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_owner_open(liblock_context *context, const void *name, size_t name_size,
                                               liblock_owner **owner, liblock_result *result);
-/* Releases all its locks, ends its waits as CLOSED and lets the next waiters run. A second call returns OK. Returns
+/* Releases all its locks, ends its waits as CLOSED and lets the next waiters run; in a callback and on a loop thread,
+ * where nobody may wait for a server, a moment after it has returned. A second call returns OK. Returns
  * [OK, NO_MEMORY: call it again to end the rest]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_owner_close(liblock_owner *owner);
 /* Closes where that was forgotten, then frees. Must come before liblock_context_free of its context. Since 0.1. */

@@ -10,8 +10,8 @@ local function leave(key, id)
   if redis.call('EXISTS', key.queue) == 0 then redis.call('DEL', key.entries) end
 end
 
--- Nobody is subscribed to it here. Who may be subscribed at a replica only would hear it from there, and a monitor hears
--- of everything by a pattern: PUBLISH counts both, though they are nobody.
+-- Nobody is subscribed to it here. Who may be subscribed at a replica only would hear it from there, and a monitor
+-- hears of everything by a pattern: PUBLISH counts both, though they are nobody.
 local function is_deaf(channel)
   return tonumber(redis.pcall('PUBSUB', 'NUMSUB', channel)[2]) == 0
 end

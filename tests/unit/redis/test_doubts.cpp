@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a process believes, counts and goes on with where the server said nothing, or was not a master meanwhile. Time and
-// network are moved by hand; the server runs the real scripts.
+// What a process believes, counts and goes on with where the server said nothing, or was not a master meanwhile. Time
+// and network are moved by hand; the server runs the real scripts.
 #include "stage.hpp"
 
 using namespace unit;
