@@ -4,6 +4,7 @@ it (self.begin), or does nothing where it cannot be now."""
 import contextlib
 import re
 import struct
+import time
 
 from bending import empty
 from harness import ServerError, encode, eventually, read_reply
@@ -73,6 +74,8 @@ class BadServers:
         who, server = self.server()
         if server:
             set_clock(server, self.dice.choice([-1, 1]) * self.dice.choice([0.3, 1, 5]) * (0.5 + self.dice.random()))
+            seconds, micros = map(int, server.call("TIME"))
+            self.traces["clock-stepped"] += abs(seconds + micros / 1e6 - time.time()) > 0.1
             self.begin(who, "clock stepped", self.lease * (0.5 + self.dice.random()), lambda: set_clock(server, 0))
 
     # The replica takes over, with what it has; the old one comes back empty, as its replica.
