@@ -193,10 +193,11 @@ def nemesis_table(results):
         "\n\nFelt: a call met by it failed, or its client was gone; or a release took more than five times as long " \
         f"as half of them do.{nothing} Traces, of what goes by unfelt where all is well: children that found what " \
         "they should, clocks that were elsewhere, requests that came behind their sender's end, keys that were " \
-        "evicted, servers that said LOADING, connections that were ended, those that were reset within an answer, scripts that were asked for " \
-        "in vain.\n\nPromised, and judged, is that nobody holds what another one holds, that tokens rise, that no " \
-        "update of the resource that looks at tokens is lost, and that everybody goes on. Of one server that forgets " \
-        "what it was told, or whose clock jumps (wiped, rolled-back, emptied, evicting, failed-over, clock-stepped) " \
+        "evicted, servers that said LOADING, connections that were ended, those that were reset within an answer, " \
+        "scripts that were asked for in vain.\n\nPromised, and judged, is that nobody holds what another one " \
+        "holds, that tokens rise, that no update of the resource that looks at tokens is lost, and that " \
+        "everybody goes on. Of one server that forgets what it was told, or whose clock jumps (wiped, " \
+        "rolled-back, emptied, evicting, failed-over, clock-stepped) " \
         f"the first of these is not promised{aside}: there the token is what protects.\n\n" \
         f"{run.get('operations', 0):,} operations, {run.get('hand_overs', 0):,} hand-overs; without a guard " \
         f"{run.get('lost_updates_without_guard', 0)} updates were lost (the test bites), with it " \
