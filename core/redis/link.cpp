@@ -77,21 +77,20 @@ void Link::look_at_error(Bytes text) {
 }
 
 void Link::commands_ready(const ServerInfo &info) {
-  if (info.role == "slave")
-    return distrust(Status::READ_ONLY, kReplica, std::min(refusals_++, kRefusalsCounted));
-  refusals_ = 0;
+  if (info.role == "slave") return refuse(commands_, commands_server_, Status::READ_ONLY, kReplica);
+  commands_server_.refusals = 0;
   if (info.time_us != 0) server_clock_.observe(info.time_us, clock_.now());
   // As a replica it may have taken over the data of another one.
   const bool was_replica = std::exchange(was_replica_, false);
-  bool another = (was_replica && has_served_) || (!run_id_.empty() && !info.run_id.empty() && info.run_id != run_id_);
+  bool another = (was_replica && has_served_) || is_another(info.run_id);
   has_served_ = true;
-  if (!info.run_id.empty()) run_id_ = info.run_id;
+  if (!info.run_id.empty()) commands_server_.run_id = info.run_id;
   // First, so that whoever asks on this one does not count on words from there; and what came over those is verified.
-  if (messages_.ready() && is_another(messages_server_)) {
+  if (messages_.ready() && is_another(messages_server_.run_id)) {
     another = true;
     refuse(messages_, messages_server_, Status::CONNECT, kAnother);
   }
-  if (durable_.ready() && is_another(durable_server_)) {
+  if (durable_.ready() && is_another(durable_server_.run_id)) {
     another = true;
     refuse(durable_, durable_server_, Status::CONNECT, kAnother);
   }
@@ -105,7 +104,7 @@ void Link::messages_ready(const ServerInfo &info) {
 bool Link::is_of_our_server(Connection &connection, Server &server, const ServerInfo &info) {
   server.run_id = info.run_id;
   const bool is_replica = info.role == "slave";
-  if (is_replica || (commands_.ready() && is_another(server))) {
+  if (is_replica || (commands_.ready() && is_another(server.run_id))) {
     refuse(connection, server, is_replica ? Status::READ_ONLY : Status::CONNECT, is_replica ? kReplica : kAnother);
     if (!is_replica) check_role();
     return false;
@@ -118,8 +117,8 @@ void Link::check_role() {
   if (!is_checking_role_) commands_.send(*new RoleCheck(*this));
 }
 
-bool Link::is_another(const Server &server) const {
-  return !run_id_.empty() && !server.run_id.empty() && server.run_id != run_id_;
+bool Link::is_another(const std::string &run_id) const {
+  return !commands_server_.run_id.empty() && !run_id.empty() && run_id != commands_server_.run_id;
 }
 
 void Link::refuse(Connection &connection, Server &server, Status status, const std::string &why) {

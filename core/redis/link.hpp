@@ -101,7 +101,7 @@ class Link {
     bool still_wanted() override { return false; }
     Link &link;
   };
-  // Who is at the other end of a connection beside the one for commands.
+  // Who is at the other end of a connection, or was last.
   struct Server {
     std::string run_id;
     uint32_t refusals = 0;  // since it was ours last
@@ -110,7 +110,8 @@ class Link {
   void messages_ready(const ServerInfo &info);
   // Else it ends, and is made anew a moment later.
   bool is_of_our_server(Connection &connection, Server &server, const ServerInfo &info);
-  bool is_another(const Server &server) const;
+  // Than the one for commands, as far as both say who they are.
+  bool is_another(const std::string &run_id) const;
   static void refuse(Connection &connection, Server &server, Status status, const std::string &why);
   // The other one may be right: a master that became a replica tells nobody so who asks it nothing.
   class RoleCheck;
@@ -125,12 +126,10 @@ class Link {
   Connection messages_;
   Connection durable_;
   ServerClock server_clock_;
-  std::string run_id_;
-  Server messages_server_, durable_server_;
+  Server commands_server_, messages_server_, durable_server_;
   bool is_checking_role_ = false;
   bool has_served_ = false;
   bool was_replica_ = false;  // since it served last
-  uint32_t refusals_ = 0;     // of a replica, one behind the other
 };
 
 }  // namespace liblock

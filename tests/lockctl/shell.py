@@ -6,7 +6,9 @@ import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
+import threading
 
 from tool import PROGRAM, Folder, Running, Server, environment, eventually, held, lockctl, main, queue_of, same, test
 
@@ -51,6 +53,23 @@ def a_command_that_does_not_exist_is_named_and_help_is_one():
         same(lockctl("help", *words).out, lockctl(*words, "--help").out)
     for words in (["nonsense"], ["quorum", "nonsense"]):
         same("nonsense'" in lockctl("help", *words, code=64).err, True)
+
+
+@test
+def a_port_where_something_else_answers_is_asked_about():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def hang_up():
+            try:
+                while True:
+                    listener.accept()[0].close()
+            except OSError:
+                pass  # the test is over
+
+        threading.Thread(target=hang_up, daemon=True).start()
+        done = lockctl("ping", url=f"redis://127.0.0.1:{listener.getsockname()[1]}", code=69)
+        same("is that the port of a Redis server" in done.err, True)
+        listener.shutdown(socket.SHUT_RDWR)
 
 
 @test

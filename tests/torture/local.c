@@ -4,6 +4,7 @@
  * next two the same where a thread is needed.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -62,8 +63,12 @@ static void use_it(struct torture *t) {
   torture_take(t, "b", &options);
 }
 
+/* Of another name each time: what is left of one is found by no later one. */
 static void open_named(struct torture *t) {
-  t->url = "local:torture";
+  static char url[32];
+  static unsigned number;
+  snprintf(url, sizeof url, "local:torture%u", ++number);
+  t->url = url;
   torture_open(t);
   torture_take(t, "a", NULL);
 }
@@ -188,19 +193,7 @@ static void ask_and_hand_over(struct torture *t) {
   torture_read(t, 0);
 }
 
-static void ask_and_cancel(struct torture *t) {
-  liblock_acquire_options options = torture_defaults();
-  options.completions = t->ends;
-  liblock_request request = 1;
-  const liblock_status status =
-      liblock_acquire_async(t->context, "a", 1, &options, NULL, (void *)"a", &request);
-  torture_ended(status);
-  if (status != LIBLOCK_OK) return;
-  ++t->asked;
-  const liblock_status canceled =
-      liblock_cancel(t->context, request); /* it may have ended for want of memory */
-  if (canceled != LIBLOCK_INVALID_HANDLE) torture_ended(canceled);
-}
+static void ask_and_cancel(struct torture *t) { torture_ask_and_cancel(t, "a", NULL); }
 
 static void wait_in_order(struct torture *t) {
   liblock_acquire_options options = torture_defaults();
@@ -214,6 +207,29 @@ static void wait_in_order(struct torture *t) {
 
 static void extend(struct torture *t) {
   torture_ended(liblock_extend(t->context, t->locks[0], 60000, LIBLOCK_EXTEND_SET, NULL));
+}
+
+static void hold_three(struct torture *t) {
+  static const liblock_bytes keys[] = {{"a", 1}, {"b", 1}, {"c", 1}};
+  liblock_acquire_options options = torture_defaults();
+  options.on_lost = count_callback;
+  options.on_lost_user_data = &callbacks;
+  torture_open(t);
+  liblock_lock lock = 1;
+  const liblock_status status = liblock_acquire_many(t->context, keys, 3, &options, &lock, NULL);
+  torture_ended(status);
+  torture_keep(t, status, lock, "a");
+}
+
+/* Which has none, and no timer yet. */
+static void give_three_a_lease(struct torture *t) {
+  const liblock_status status = liblock_extend(t->context, t->locks[0], 60000, LIBLOCK_EXTEND_SET, NULL);
+  torture_ended(status);
+  fail_disarm();
+  int64_t remaining_ms = 0;
+  const liblock_status asked = liblock_remaining_ms(t->context, t->locks[0], &remaining_ms);
+  torture_must(asked == LIBLOCK_OK, "it is held still", asked);
+  torture_must((remaining_ms >= 0) == (status == LIBLOCK_OK), "what is refused has not been done", status);
 }
 
 static void update(struct torture *t) {
@@ -468,6 +484,7 @@ const struct torture_scenario torture_local[] = {
     {"ask again what was refused", torture_open, ask_twice, false},
     {"ask for a callback", hold, ask_to_callback, false},
     {"extend", hold, extend, false},
+    {"give a lock of three keys a lease", hold_three, give_three_a_lease, false},
     {"update", hold, update, false},
     {"inspect", hold, inspect, false},
     {"list", hold, list, false},

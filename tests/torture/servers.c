@@ -61,6 +61,24 @@ static void inspect(struct torture *t) {
   liblock_info_free(info);
 }
 
+static void ask_and_cancel(struct torture *t) { torture_ask_and_cancel(t, "a", NULL); }
+
+/* What is answered of it has more parts than memory is kept ready for. */
+static void hold_with_64_names(struct torture *t) {
+  static liblock_metadata metadata[64];
+  static char names[64][2];
+  for (int n = 0; n < 64; ++n) {
+    names[n][0] = (char)('0' + n / 8);
+    names[n][1] = (char)('0' + n % 8);
+    metadata[n] = (liblock_metadata){{names[n], 2}, {"value", 5}};
+  }
+  liblock_acquire_options options = torture_defaults();
+  options.metadata = metadata;
+  options.metadata_count = 64;
+  torture_open(t);
+  torture_take(t, "a", &options);
+}
+
 const struct torture_scenario torture_servers[] = {
     {"open, take, give back", NULL, use_it, false},
     {"open another context", torture_open, open_another, false},
@@ -71,6 +89,8 @@ const struct torture_scenario torture_servers[] = {
     {"extend", hold, extend, false},
     {"update", hold, update, false},
     {"inspect", hold, inspect, false},
+    {"inspect what has 64 names beside it", hold_with_64_names, inspect, false},
+    {"ask and cancel", hold, ask_and_cancel, false},
     {"open on a loop of the caller", torture_make_loop, torture_open_on_loop, true},
     {NULL, NULL, NULL, false},
 };

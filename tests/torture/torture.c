@@ -141,8 +141,8 @@ liblock_status torture_take(struct torture *t, const char *key, const liblock_ac
   return status;
 }
 
-void torture_ask(struct torture *t, const char *key, const liblock_acquire_options *options) {
-  if (t->ends == NULL) return;
+static liblock_request ask_for(struct torture *t, const char *key, const liblock_acquire_options *options) {
+  if (t->ends == NULL) return 0;
   liblock_acquire_options given = torture_defaults();
   if (options != NULL) given = *options;
   given.completions = t->ends;
@@ -153,6 +153,18 @@ void torture_ask(struct torture *t, const char *key, const liblock_acquire_optio
   torture_ended(status);
   torture_must((status == LIBLOCK_OK) == (request != 0), "a request comes with OK, and only then", status);
   t->asked += status == LIBLOCK_OK;
+  return request;
+}
+
+void torture_ask(struct torture *t, const char *key, const liblock_acquire_options *options) {
+  ask_for(t, key, options);
+}
+
+void torture_ask_and_cancel(struct torture *t, const char *key, const liblock_acquire_options *options) {
+  const liblock_request request = ask_for(t, key, options);
+  if (request == 0) return;
+  const liblock_status canceled = liblock_cancel(t->context, request);
+  if (canceled != LIBLOCK_INVALID_HANDLE) torture_ended(canceled); /* it may have ended for want of memory */
 }
 
 void torture_give_back(struct torture *t, size_t nth) {

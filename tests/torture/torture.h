@@ -58,6 +58,7 @@ void torture_try(struct torture *t, const char *key);
 void torture_keep(struct torture *t, liblock_status status, liblock_lock lock, const char *key);
 liblock_status torture_take(struct torture *t, const char *key, const liblock_acquire_options *options);
 void torture_ask(struct torture *t, const char *key, const liblock_acquire_options *options);
+void torture_ask_and_cancel(struct torture *t, const char *key, const liblock_acquire_options *options);
 void torture_give_back(struct torture *t, size_t nth);
 /* Reads what is in `t->ends`, and waits for the first end that is due. */
 void torture_read(struct torture *t, long wait_ms);

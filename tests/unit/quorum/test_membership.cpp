@@ -28,6 +28,15 @@ UNIT_TEST(servers_that_have_all_lost_a_quorum_begin_no_new_one_unless_by_force) 
   EXPECT(forced->is(Status::OK));
 }
 
+UNIT_TEST(a_quorum_that_has_begun_is_not_begun_again_and_it_is_said_what_helps_where_few_vote) {
+  Stage s(3);
+  const auto founded = s.b->found();
+  s.world.run_ms(100);
+  EXPECT(founded->is(Status::NODES_MISMATCH));
+  EXPECT(founded->why.find("part of a quorum already, and needs no init") != std::string::npos);
+  EXPECT(founded->why.find("wait in a process that stays") != std::string::npos);
+}
+
 UNIT_TEST(who_has_seen_a_server_vote_that_has_lost_its_mark_begins_no_quorum_with_it) {
   liblock::QuorumOptions options = brief();
   Stage s(3, 1, false, options);
@@ -108,7 +117,7 @@ UNIT_TEST(a_context_that_still_names_a_node_that_was_removed_opens_and_shows_it_
   Process late(s.world, "late", over(s.nodes, brief()));
   const auto opened = open(late, s.world);
   EXPECT(opened->times == 1 && opened->status == Status::OK);
-  EXPECT(opened->says("not part of the quorum any more") && opened->says(url(*s.nodes[2])));
+  EXPECT(opened->says("not part of the quorum any more; name its present nodes") && opened->says(url(*s.nodes[2])));
   std::string message;
   const auto view = late.instance().board.view(late.instance().clock.now(), message);
   EXPECT(view->nodes[2].state == LIBLOCK_NODE_REFUSED);
@@ -429,6 +438,7 @@ UNIT_TEST(a_context_that_has_known_too_many_servers_says_so) {
 
 UNIT_MAIN("the members of a quorum",
           cmocka_unit_test(servers_that_have_all_lost_a_quorum_begin_no_new_one_unless_by_force),
+          cmocka_unit_test(a_quorum_that_has_begun_is_not_begun_again_and_it_is_said_what_helps_where_few_vote),
           cmocka_unit_test(who_has_seen_a_server_vote_that_has_lost_its_mark_begins_no_quorum_with_it),
           cmocka_unit_test(nodes_that_nobody_can_tell_the_largest_token_name_those_that_are_missing),
           cmocka_unit_test(a_node_that_was_removed_and_is_brought_back_votes_again),

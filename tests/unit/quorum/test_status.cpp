@@ -56,6 +56,24 @@ UNIT_TEST(a_clock_that_jumps_is_shown) {
   EXPECT(seen.view->nodes[0].clock_offset_ms > 4'000 && seen.view->nodes[1].clock_offset_ms < 1'000);
 }
 
+UNIT_TEST(a_clock_that_jumped_before_the_quorum_had_said_what_it_is_counts_again_after_its_longest_lease) {
+  liblock::QuorumOptions options;
+  options.max_ttl = 5'000 * kMillisecond;
+  Stage s(5, 1, false, options);
+  Process c(s.world, "c", over(s.nodes));  // for which it would be 60 s
+  s.world.run_ms(1'000);
+  s.nodes[0]->step_clock_ms(5'000);
+  s.world.run_ms(1'500);
+  const auto founded = s.a->found();
+  s.world.run_ms(300);
+  EXPECT(founded->is(Status::OK));
+  c.take("k");
+  s.world.run_ms(300);
+  const Seen seen = look(c);
+  EXPECT(seen.view->nodes[0].state == LIBLOCK_NODE_STEPPED);
+  EXPECT(seen.view->nodes[0].quarantine_left_ms > 0 && seen.view->nodes[0].quarantine_left_ms <= 5'050);
+}
+
 UNIT_TEST(a_server_of_another_quorum_is_refused) {
   Stage s;
   Node &other = s.world.add_node("other");
@@ -144,7 +162,9 @@ UNIT_TEST(what_is_asked_early_of_a_context_that_closes_ends_with_it) {
 UNIT_MAIN(
     "the status of a quorum", cmocka_unit_test(a_node_that_is_down_is_shown_with_cause_and_cure),
     cmocka_unit_test(a_node_that_was_restarted_is_quarantined_then_needs_a_floor_and_then_is_up),
-    cmocka_unit_test(a_clock_that_jumps_is_shown), cmocka_unit_test(a_server_of_another_quorum_is_refused),
+    cmocka_unit_test(a_clock_that_jumps_is_shown),
+    cmocka_unit_test(a_clock_that_jumped_before_the_quorum_had_said_what_it_is_counts_again_after_its_longest_lease),
+    cmocka_unit_test(a_server_of_another_quorum_is_refused),
     cmocka_unit_test(a_refused_node_that_dies_is_shown_as_one_that_is_down_and_refused_again_when_it_is_back),
     cmocka_unit_test(what_is_asked_before_the_nodes_have_answered_waits_for_them),
     cmocka_unit_test(what_is_asked_before_it_is_known_that_no_node_answers_says_so_then),
