@@ -3,15 +3,13 @@
  * Scenarios on a local context. The first one is what a program does that uses the library for the first time, the
  * next two the same where a thread is needed.
  */
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "fail.h"
 #include "torture.h"
 
-enum { WAIT_FOR_END_MS = 20000, SEARCHED_BY_MS = 20 };
+enum { SEARCHED_BY_MS = 20 };
 
 static liblock_acquire_options of_owner(const struct torture *t) {
   liblock_acquire_options options = torture_defaults();
@@ -292,7 +290,7 @@ static void take_while_all_is_wanted(struct torture *t) {
   fail_disarm();
   for (size_t n = 0; n < t->granted; ++n) torture_give_back(t, n);
   liblock_completion end = {.struct_size = sizeof end};
-  const liblock_status status = liblock_completions_next(t->ends, WAIT_FOR_END_MS, &end);
+  const liblock_status status = liblock_completions_next(t->ends, TORTURE_END_MS, &end);
   torture_must(status == LIBLOCK_OK && end.status == LIBLOCK_OK, "whoever wants all has it once nobody holds a key",
                status == LIBLOCK_OK ? end.status : status);
   const liblock_status released = liblock_release(t->context, end.lock, NULL);
@@ -389,7 +387,7 @@ static void ask_twice(struct torture *t) {
     status = liblock_ping_async(t->context, one, NULL, NULL, &request);
   torture_must(status == LIBLOCK_OK, "a place in the queue comes back", status);
   liblock_completion end = {.struct_size = sizeof end};
-  torture_ended(liblock_completions_next(one, WAIT_FOR_END_MS, &end));
+  torture_ended(liblock_completions_next(one, TORTURE_END_MS, &end));
   torture_ended(end.status);
   liblock_completions_free(one);
 }
@@ -399,64 +397,6 @@ static void ask_to_callback(struct torture *t) {
   liblock_acquire_options options = torture_defaults();
   options.wait_ms = 0;
   torture_ended(liblock_acquire_async(t->context, "a", 1, &options, count_callback, &callbacks, &request));
-}
-
-static void hold_many_and_wait(struct torture *t) {
-  torture_open(t);
-  for (int n = 0; n < 10; ++n) torture_ask(t, "a", NULL);
-}
-
-static void end_context_behind(struct torture *t, liblock_status status) {
-  fail_disarm();
-  if (status == LIBLOCK_NO_MEMORY)
-    torture_must(liblock_close(t->context) == LIBLOCK_OK, "the next close goes on", status);
-  torture_must(liblock_try_acquire(t->context, "b", 1, NULL, &t->locks[0], NULL) == LIBLOCK_CLOSED,
-               "what is closed grants nothing", status);
-  t->granted = 0;
-  liblock_owner_free(t->owner);
-  liblock_completions_free(t->ends);
-  liblock_context_free(t->context);
-  *t = (struct torture){0};
-}
-
-static void close_context(struct torture *t) {
-  torture_read(t, 0);
-  const liblock_status status = liblock_close(t->context);
-  fail_disarm();
-  torture_must(liblock_try_acquire(t->context, "b", 1, NULL, &t->locks[0], NULL) == LIBLOCK_CLOSED,
-               "what is to be closed is closed, whatever is left of it", status);
-  end_context_behind(t, status);
-}
-
-static atomic_int closes; /* of the callback thread */
-
-static void count_close(const liblock_completion *end, void *user_data) {
-  (void)end;
-  (void)user_data;
-  atomic_fetch_add(&closes, 1);
-}
-
-/* Nothing of this process has had a callback before. */
-static void close_first_of_all(struct torture *t) {
-  torture_open(t);
-  if (t->context == NULL) return;
-  const int before = atomic_load(&closes);
-  const liblock_status status = liblock_close_async(t->context, count_close, NULL);
-  torture_ended(status);
-  fail_disarm();
-  if (status != LIBLOCK_OK) {
-    const liblock_status again = liblock_close_async(t->context, count_close, NULL);
-    torture_must(again == LIBLOCK_OK, "the next close goes on", again);
-  }
-  const struct timespec moment = {0, 1000000};
-  for (int ms = 0; ms < WAIT_FOR_END_MS && atomic_load(&closes) == before; ++ms) nanosleep(&moment, NULL);
-  torture_must(atomic_load(&closes) == before + 1, "who got OK is called once", status);
-  end_context_behind(t, LIBLOCK_OK);
-}
-
-static void close_context_and_be_called(struct torture *t) {
-  torture_read(t, 0);
-  end_context_behind(t, liblock_close_async(t->context, count_callback, &callbacks));
 }
 
 const struct torture_scenario torture_local[] = {
@@ -500,9 +440,9 @@ const struct torture_scenario torture_local[] = {
     {"print statistics", hold, print_statistics, false},
     {"watch", hold, watch, false},
     {"open a completion queue", torture_open, queue_of_ends, false},
-    {"close with nine who wait", hold_many_and_wait, close_context, false},
-    {"open, close first of all, and be called", NULL, close_first_of_all, false},
-    {"close with nine who wait, and be called", hold_many_and_wait, close_context_and_be_called, false},
+    {"close with nine who wait", torture_hold_many_and_wait, torture_close_context, false},
+    {"open, close first of all, and be called", NULL, torture_close_first_of_all, false},
+    {"close with nine who wait, and be called", torture_hold_many_and_wait, torture_close_context_and_be_called, false},
     {"open on a loop of the caller", torture_make_loop, torture_open_on_loop, true},
     {NULL, NULL, NULL, false},
 };

@@ -42,7 +42,7 @@ static void take_three(struct torture *t) {
 static void hand_over(struct torture *t) {
   torture_ask(t, "a", NULL);
   while (t->granted > 0 && t->locks[0] != 0) torture_give_back(t, 0); /* without memory nothing was changed */
-  torture_read(t, 20000);
+  torture_read(t, TORTURE_END_MS);
 }
 
 static void extend(struct torture *t) {

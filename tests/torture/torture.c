@@ -27,7 +27,6 @@ enum {
   ALARM_S = 60,
   ENDLESS = 100000,
   WARM_UPS = 3,
-  WAIT_MS = 20000,
   SETTLE_US = 20000,
   RETRIES = 200,
   RETRY_US = 50000,
@@ -238,7 +237,7 @@ static void settle(struct torture *t) {
       if (held == LIBLOCK_OK) torture_must(is_locked(t, t->keys[n]) == 1, "its key is locked", held);
       torture_give_back(t, n);
     }
-    if (t->asked > 0) torture_read(t, WAIT_MS);
+    if (t->asked > 0) torture_read(t, TORTURE_END_MS);
     more = t->granted > before || t->asked > 0;
   }
   for (size_t n = 0; n < t->granted; ++n) torture_must(t->locks[n] == 0, "it can be given back", LIBLOCK_OK);

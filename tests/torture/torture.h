@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TORTURE_LOCKS_MAX = 64 };
+enum { TORTURE_LOCKS_MAX = 64, TORTURE_END_MS = 20000 };
 
 struct torture {
   const char *url;
@@ -35,6 +35,9 @@ struct torture_scenario {
   bool has_own_loop; /* and begins none of the library's, where libuv would abort without a word */
 };
 
+/* closing.c */
+torture_step torture_hold_many_and_wait, torture_close_context, torture_close_first_of_all,
+    torture_close_context_and_be_called;
 extern const struct torture_scenario torture_local[];
 extern const struct torture_scenario torture_servers[];
 
