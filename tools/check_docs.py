@@ -9,7 +9,8 @@ stand on a line that says so ("planned", "later", "not yet", "reserved"). Where 
 given, each C program is run too, and must end with status 0. A block with a file name behind its fence is built
 and run by a test in tests/docs that names it; in a page of docs/, a block of another language needs that, unless
 a test names the page, whose blocks it then runs all. In a
-table whose last column is headed "test" every name of that column is a test; docs/errors.md has every status.
+table whose last column is headed "test" every name of that column is a test; docs/errors.md has every status. What
+CHANGELOG.md says was found and mended names what fails without the mend: a test, or the file that has it.
 Usage: check_docs.py ROOT [LIBRARY_FOLDER]. TAP.
 """
 import pathlib
@@ -22,6 +23,8 @@ from tap import Tap, files_of
 
 FENCE = re.compile(r"^```(\w*)(?: +([\w-]+\.\w+))?[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TEST_TABLE = re.compile(r"^\|.*\| *test *\|\n((?:^\|.*\n?)*)", re.MULTILINE)
+MENDED = re.compile(r"^### Found and mended\n(.*?)(?=^##?#? |\Z)", re.MULTILINE | re.DOTALL)
+TEST_LIKE = re.compile(r"\w+(?:_\w+){3,}|(?:unit_test|stress|torture|test|selftest|fuzz)_\w+|\w+_test|Test[A-Z]\w+")
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]\n]*\]\(([^)\s]+)\)")
 NAME = re.compile(r"(?<![\w/.-])(liblock_[a-z][a-z_]*|LIBLOCK_[A-Z][A-Z_]*)(?![\w*…-]|\.(?:h|so|pc|map|hpp|cpp)\b)")
 PROMISED = re.compile(r"planned|later|not yet|reserved|issue", re.IGNORECASE)
@@ -205,6 +208,42 @@ def unknown_tests(root, pages):
                         yield f"{name}:{number}: no test is called {test}"
 
 
+def tests_of(root):
+    """Names that a reproduction may have: of tests, and of programs and files that are nothing else."""
+    names, files = words_of_tests(root), [path for top in ("tests", "bindings", "tools", "examples")
+                                          for path in (root / top).rglob("*") if path.is_file()]
+    for path in files:
+        if path.suffix in (".go", ".rb", ".rs", ".build", ".sh", ".py"):
+            names.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+        names.add(path.stem)
+        if path.match("tests/unit/*/*"):
+            name = path.stem.removeprefix("test_")
+            names.update((f"unit_test_{name}", f"unit_test_{path.parent.name}_{name}"))
+        if path.match("tests/stress/*"):
+            names.add(f"stress_{path.stem}")
+    return names
+
+
+def unproved_mends(root, pages):
+    """Entries that name no test, each alone or with what it stands below; and tests named there that do not exist."""
+    known, above = None, ""
+    for section in MENDED.finditer(pages.get("CHANGELOG.md", "")):
+        known = known or tests_of(root)
+        for entry in re.finditer(r"^( *)- (.*?)(?=^ *- |^#|\Z)", section.group(1), re.MULTILINE | re.DOTALL):
+            text = entry.group(2)
+            above = above if entry.group(1) else text
+            place = f"CHANGELOG.md:{line_of(pages['CHANGELOG.md'], section.start(1) + entry.start())}"
+            names = re.findall(r"`([^`]+)`", text if text == above else text + above)
+            tests = [name for name in names if TEST_LIKE.fullmatch(name)]
+            for name in tests:
+                if name not in known:
+                    yield f"{place}: no test is called {name}"
+            is_file = any(re.fullmatch(r"[\w./-]+/[\w.-]+", name) and
+                          any((root / top / name).exists() for top in ("", "tests/fuzz/corpus")) for name in names)
+            if not tests and not is_file and not text.rstrip().endswith(":"):
+                yield f"{place}: it names nothing that fails without the mend: {text[:60]}"
+
+
 def unknown_commands(root, pages):
     dev = (root / "dev").read_text(encoding="utf-8") if (root / "dev").exists() else ""
     commands = set(re.findall(r"^  ([a-z]+)(?: \|[^)]*)?\) ", dev, re.MULTILINE))
@@ -241,6 +280,7 @@ def main():
     tap.rule("every_named_block_is_run_by_a_test", unrun_blocks(root, pages))
     tap.rule("every_status_has_its_cause_and_its_cure", statuses_without_a_row(root, pages))
     tap.rule("every_named_test_exists", unknown_tests(root, pages))
+    tap.rule("every_fault_that_was_mended_names_its_test", unproved_mends(root, pages))
     tap.rule("every_command_of_dev_exists", unknown_commands(root, pages))
     tap.rule("every_folder_opens_with_a_readme", folders_without_readme(root, names))
     tap.finish()

@@ -25,6 +25,12 @@ ahead() { alone thing slow; }
 gate() { sleep 1; alone thing true; check was_given_time grep -q POLICY "$log_dir/time"; }
 """
 LEAVES = "quick() { check holds true; sleep 1000.5 & }\n"
+# Of a build with one test, and then another one.
+CONFIGURES = """quick() {
+  configure release && check knows_both grep -q '"two"' "$build_root/release/meson-info/intro-tests.json"
+}
+"""
+PROJECT = "project('small')\ntest('one', find_program('true'))\n"
 NO_BUILD = "quick() { build_or_fail release -Dnonsense=1; }\n"
 
 # name, suites, arguments, environment, last line, status
@@ -102,6 +108,14 @@ def main():
         done = run(copy_of_dev(directory, {"docs": BOTH, "unit": ahead}), "dev", ["test", "gate"], {})
         good = "waiting for what is made in build/thing" in done.stdout and done.returncode == 0
         tap.rule("who_waits_for_what_is_made_ahead_gives_it_time_of_its_own", [] if good else done.stdout.splitlines())
+    with tempfile.TemporaryDirectory() as directory:
+        root = copy_of_dev(directory, {"unit": CONFIGURES})
+        (root / "meson.build").write_text(PROJECT, encoding="utf-8")
+        judge(tap, "a_test_that_is_not_in_the_build_files_is_not_known", run(root, "dev", ["test"], {}),
+              "0 passed, 1 failed", 1)
+        (root / "meson.build").write_text(PROJECT + "test('two', find_program('true'))\n", encoding="utf-8")
+        judge(tap, "and_is_known_once_it_is_before_anything_is_built", run(root, "dev", ["test"], {}),
+              "1 passed, 0 failed", 0)
     with tempfile.TemporaryDirectory() as directory:
         root = copy_of_dev(directory, {"unit": SKIPS})
         judge(tap, "ci_takes_no_skip", run(root, ".ci/run", [], {}), "1 passed, 2 failed", 1)

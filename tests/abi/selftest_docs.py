@@ -24,6 +24,7 @@ typedef struct liblock_context_options { int a; } liblock_context_options;
 typedef void (*liblock_callback)(void);
 liblock_status liblock_release(liblock_context *context, liblock_lock lock, liblock_result *result);
 """
+MENDED = "# Changelog\n\n### Found and mended\n\n"
 README = """# A title, with `code`
 
 [inside](docs/guide.md#second-part) [itself](#a-title-with-code) [outside](https://example.org/none)
@@ -50,6 +51,7 @@ def main():
     tap = Tap()
     base = {
         "README.md": README,
+        "CHANGELOG.md": MENDED + "- A key stayed (`a_key_is_held`).\n- Found in `tests/api/test_a.c`:\n  - One went.\n",
         "docs/README.md": "# Documents\n",
         "docs/guide.md": "# Guide\n## Second part\n",
         "docs/errors.md": "# Errors\n\n" + STATUSES,
@@ -94,6 +96,11 @@ def main():
          {"docs/errors.md": STATUSES.replace("wait", "")}, "cause_and_its_cure"),
         ("a_test_that_is_not_there_is_found", {"docs/a.md": "| a | test |\n|---|---|\n| b | `a_key_is_hled` |\n"},
          "named_test"),
+        ("a_mend_without_a_test_is_found", {"CHANGELOG.md": MENDED + "- A key stayed `held`.\n"}, "mended"),
+        ("a_mend_whose_test_is_not_there_is_found", {"CHANGELOG.md": MENDED + "- It stayed (`a_key_is_left`).\n"},
+         "mended"),
+        ("a_mend_that_no_file_with_a_test_is_named_of_is_found",
+         {"CHANGELOG.md": MENDED + "- It stayed (`tests/api/test_b.c`).\n"}, "mended"),
         ("a_command_that_is_not_there_is_found", {"docs/a.md": "Run ./dev tset\n"}, "command"),
         ("a_folder_without_readme_is_found", {"tools/a.py": "a = 1\n"}, "readme"),
         ("a_folder_of_core_without_readme_is_found", {"core/local/a.cpp": "int a;\n"}, "readme"),
