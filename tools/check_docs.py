@@ -10,7 +10,7 @@ given, each C program is run too, and must end with status 0. A block with a fil
 and run by a test in tests/docs that names it; in a page of docs/, a block of another language needs that, unless
 a test names the page, whose blocks it then runs all. In a
 table whose last column is headed "test" every name of that column is a test; docs/errors.md has every status. What
-CHANGELOG.md says was found and mended names what fails without the mend: a test, or the file that has it.
+CHANGELOG.md says was found and mended names what fails without the mend: a test, the file that has it, or a seed.
 Usage: check_docs.py ROOT [LIBRARY_FOLDER]. TAP.
 """
 import pathlib
@@ -240,7 +240,8 @@ def unproved_mends(root, pages):
                     yield f"{place}: no test is called {name}"
             is_file = any(re.fullmatch(r"[\w./-]+/[\w.-]+", name) and
                           any((root / top / name).exists() for top in ("", "tests/fuzz/corpus")) for name in names)
-            if not tests and not is_file and not text.rstrip().endswith(":"):
+            is_life = re.search(r"\bseed \d+", text) is not None
+            if not (tests or is_file or is_life or text.rstrip().endswith(":")):
                 yield f"{place}: it names nothing that fails without the mend: {text[:60]}"
 
 

@@ -65,6 +65,8 @@ QuorumRun::~QuorumRun() {
   // What is asked still ends now, and tells nobody.
   for (const Asked &asked : asked_) asked.wanted->on_end = nullptr;
   for (const Open &open : questions_) open.question->on_end = nullptr;
+  // The world goes on until the last process has ended, when most of what is below it is gone.
+  watch_.on_configured = nullptr;
 }
 
 void QuorumRun::say(const char *format, ...) {
