@@ -189,6 +189,8 @@ def nemesis_table(results):
     nothing = f" Of acts that do nothing {100 * goals.share_felt(run['nothing']):.0f} % count as felt, too." \
         if run.get("nothing") else ""
     aside = f", {run['doubles_outside']} times two held at once" if "doubles_outside" in run else ""
+    who_cuts = "Where lines are cut, the kernel loses the packets: each process had a network namespace of its own." \
+        if run.get("has_islands") else "Lines were cut by a proxy: no network namespaces could be made there."
     return "## Kinds of nemesis\n\n" + table(heads, rows) + \
         "\n\nFelt: a call met by it failed, or its client was gone; or a release took more than five times as long " \
         f"as half of them do.{nothing} Traces, of what goes by unfelt where all is well: children that found what " \
@@ -198,7 +200,7 @@ def nemesis_table(results):
         "holds, that tokens rise, that no update of the resource that looks at tokens is lost, and that " \
         "everybody goes on. Of one server that forgets what it was told, or whose clock jumps (wiped, " \
         "rolled-back, emptied, evicting, failed-over, clock-stepped) " \
-        f"the first of these is not promised{aside}: there the token is what protects.\n\n" \
+        f"the first of these is not promised{aside}: there the token is what protects.\n\n{who_cuts} " \
         f"{run.get('operations', 0):,} operations, {run.get('hand_overs', 0):,} hand-overs; without a guard " \
         f"{run.get('lost_updates_without_guard', 0)} updates were lost (the test bites), with it " \
         f"{run.get('with_guard', 0)}. Again: `{run.get('command', '')}`, {run['day']}."
