@@ -358,6 +358,19 @@ def status(reply, *wanted):
     return reply
 
 
+def take_turns(agent, names, waiting, seconds=30):
+    """Those who wait asynchronously, by turns in these contexts, have it one after the other, and give it back."""
+    left, until = dict(enumerate(waiting)), time.monotonic() + seconds * SLOW
+    while left and time.monotonic() < until:
+        for number, reply in list(left.items()):
+            if reply.is_settled:
+                status(reply, "OK")
+                agent("release", names[number % len(names)], reply.lock)
+                del left[number]
+        time.sleep(0.0005)
+    same(len(left), 0)
+
+
 def main():
     """Runs the tests of a file as TAP: FILE AGENT [PART OF A NAME]."""
     if len(sys.argv) < 2 or not os.access(sys.argv[1], os.X_OK):

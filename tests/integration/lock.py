@@ -3,7 +3,7 @@
 """What a lock on a server is: its record, its lease, its tokens, its waiters, and how many calls all that takes."""
 import time
 
-from harness import SLOW, Agent, Server, eventually, free_port, main, same, status, test
+from harness import SLOW, Agent, Server, eventually, free_port, main, same, status, take_turns, test
 
 SERVER = None
 COUNTED = {"zombie_interval_ms": -1}  # no sign of life among the calls
@@ -433,18 +433,7 @@ def hand_overs(key, contexts):
         time.sleep(0.3)
         calls = SERVER.script_calls()
         status(holder("release", "c", lock.lock), "OK")
-        served = 0
-        left = {i: r for i, r in enumerate(waiting)}
-        until = time.monotonic() + 30
-        while left and time.monotonic() < until:
-            for i, reply in list(left.items()):
-                if reply.is_settled:
-                    status(reply, "OK")
-                    agent("release", names[i % contexts], reply.lock)
-                    served += 1
-                    del left[i]
-            time.sleep(0.0005)
-        same(served, 100)
+        take_turns(agent, names, waiting)
         per_hand_over = (SERVER.script_calls() - calls) / 100
     holder.end()
     return per_hand_over

@@ -290,6 +290,11 @@ static void skips_the_dead_at_once(void) {
 
 /* --------------------------------------------------------------------------------------------- deafness --- */
 
+static int by_size(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
 static void loses_no_wake_up(int hand_overs) {
   enum { FEW = 4 };
   Process processes[FEW];
@@ -312,15 +317,15 @@ static void loses_no_wake_up(int hand_overs) {
   }
   for (int i = 0; i < FEW; i++) end(&processes[i]);
   qsort(all, (size_t)served, sizeof *all, by_token);
-  int64_t longest_us = 0;
-  for (int i = 1; i < served; i++) {
-    const int64_t gap = all[i].granted_us - all[i - 1].released_us;
-    if (gap > longest_us) longest_us = gap;
-  }
+  int64_t *took_us = calloc((size_t)served, sizeof *took_us); /* the first has none before it */
+  for (int i = 1; i < served; i++) took_us[i] = all[i].granted_us - all[i - 1].released_us;
+  qsort(took_us, (size_t)served, sizeof *took_us, by_size);
+  const int64_t longest_us = took_us[served - 1], p99_us = took_us[(served - 1) * 99LL / 100];
+  free(took_us);
   free(all);
   char figures[128];
-  snprintf(figures, sizeof figures, "%d hand-overs, %d cuts, the longest took %.1f ms", served, cuts,
-           (double)longest_us / 1e3);
+  snprintf(figures, sizeof figures, "%d hand-overs, %d cuts, p99 %.1f ms, the longest took %.1f ms", served, cuts,
+           (double)p99_us / 1e3, (double)longest_us / 1e3);
   check_figures(is_fine && cuts > 0 && longest_us <= 1000 * (slowness() > 1 ? WOKEN_SLOWLY_MS : WOKEN_MS),
                 "no wake-up is lost while connections for messages are cut", figures);
 }

@@ -7,7 +7,7 @@ import shutil
 import statistics
 import time
 
-from harness import SLOW, Agent, Server, eventually, main, same, status, test
+from harness import SLOW, Agent, Server, eventually, main, same, status, take_turns, test
 from quorums import MAX_TTL_MS, Quorum, found, opened
 
 LONG = {"ttl_ms": MAX_TTL_MS}  # nothing is renewed meanwhile
@@ -90,6 +90,25 @@ def a_release_hands_over_to_who_waits_within_a_message_delay():
         print(f"# hand-over: median {statistics.median(times):.2f} ms, longest {max(times):.1f} ms", flush=True)
         assert statistics.median(times) < 20 * SLOW, times
         assert sorted(times)[-3] < 250 * SLOW, times  # a look by the timer comes after 1,000 ms
+
+
+@test
+def a_hundred_waiting_instances_cost_each_node_few_calls_per_hand_over():
+    with Quorum(max_ttl_ms=60000) as quorum, Agent() as holder, Agent() as agent:
+        opened(holder, quorum)
+        lock = locked(holder)
+        names = [f"c{number}" for number in range(100)]
+        for name in names:
+            opened(agent, quorum, name)
+        waiting = [agent.ask("async", name, "k") for name in names]
+        assert eventually(lambda: all(server.call("ZCARD", "ll1:k:{liblock:k}") == 100 for server in quorum), 20)
+        time.sleep(0.3)
+        before = quorum.script_calls()
+        released(holder, lock)
+        take_turns(agent, names, waiting)
+        costs = [(a - b) / 100 for a, b in zip(quorum.script_calls(), before)]
+        print(f"# calls of each node for a hand-over: {' '.join(f'{cost:.2f}' for cost in costs)}", flush=True)
+        assert max(costs) <= 4, costs
 
 
 @test

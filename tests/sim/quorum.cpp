@@ -173,12 +173,12 @@ void tell(const SeedsReport &report, Tap &tap) {
 
 int main(int argc, char **argv) {
   liblock_test::SeedsOptions options;
-  options.to = scaled(130, 3'600, 20'000);
+  options.to = scaled(130, 3'600, 26'000);
   if (!options.read(argc, argv)) return 2;
   const auto report = liblock_test::run_seeds(
       "quorum", options, [](uint64_t seed, liblock_test::Counters &counters, bool is_verbose) {
         QuorumRun life(seed, counters, is_verbose);
-        return life.run(40'000);
+        return life.run(28'000);
       });
   Tap tap;
   report.print(tap, options);
