@@ -9,14 +9,14 @@ lives() {
   ordinary_build && build_more release tests/sim/sim-quorum || return 1
   alone lives live || return 1
   [ -z "${builds_only:-}" ] || return 0
-  mv "$log_dir/lives.json" "$LIBLOCK_RELIABILITY/sim.json" 2>/dev/null
+  mv "$lived.json" "$LIBLOCK_RELIABILITY/sim.json" 2>/dev/null
   python3 "$root/tools/run_tests.py" --label "$suite" -- sh -c 'cat "$1"; exit "$(cat "$1.status")"' sh "$lived" || true
   rm -f "$lived.of"
   check the_object_carries_no_mutant \
     sh -c "test -s '$build_root/release/capi/liblock.so' && ! grep -qi mutant '$build_root/release/capi/liblock.so'"
 }
 
-lived=$log_dir/lives
+lived=$log_dir/lives-told
 live() {
   local program=$build_root/release/tests/sim/sim-quorum of
   of="$LIBLOCK_TEST_SIZE $(cksum <"$program")"
