@@ -24,7 +24,8 @@ from tap import Tap, files_of
 FENCE = re.compile(r"^```(\w*)(?: +([\w-]+\.\w+))?[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TEST_TABLE = re.compile(r"^\|.*\| *test *\|\n((?:^\|.*\n?)*)", re.MULTILINE)
 MENDED = re.compile(r"^### Found and mended\n(.*?)(?=^##?#? |\Z)", re.MULTILINE | re.DOTALL)
-TEST_LIKE = re.compile(r"\w+(?:_\w+){3,}|(?:unit_test|stress|torture|test|selftest|fuzz)_\w+|\w+_test|Test[A-Z]\w+")
+TEST_LIKE = re.compile(r"[^\W_]+(?:_[^\W_]+){3,}|(?:unit_test|stress|torture|test|selftest|fuzz)_\w+|\w+_test|"
+                       r"Test[A-Z]\w+")
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]\n]*\]\(([^)\s]+)\)")
 NAME = re.compile(r"(?<![\w/.-])(liblock_[a-z][a-z_]*|LIBLOCK_[A-Z][A-Z_]*)(?![\w*…-]|\.(?:h|so|pc|map|hpp|cpp)\b)")
 PROMISED = re.compile(r"planned|later|not yet|reserved|issue", re.IGNORECASE)
@@ -189,12 +190,16 @@ def programs_that_fail(root, pages, library):
                 yield f"{place}: {error}"
 
 
-def words_of_tests(root):
+def words_of(files, suffixes):
     words = set()
-    for path in (root / "tests").rglob("*"):
-        if path.suffix in (".c", ".cpp", ".h", ".json", ".py"):
+    for path in files:
+        if path.suffix in suffixes:
             words.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
     return words
+
+
+def words_of_tests(root):
+    return words_of((root / "tests").rglob("*"), (".c", ".cpp", ".h", ".json", ".py"))
 
 
 def unknown_tests(root, pages):
@@ -210,11 +215,10 @@ def unknown_tests(root, pages):
 
 def tests_of(root):
     """Names that a reproduction may have: of tests, and of programs and files that are nothing else."""
-    names, files = words_of_tests(root), [path for top in ("tests", "bindings", "tools", "examples")
-                                          for path in (root / top).rglob("*") if path.is_file()]
+    files = [path for top in ("tests", "bindings", "tools", "examples") for path in (root / top).rglob("*")
+             if path.is_file()]
+    names = words_of(files, (".c", ".cpp", ".h", ".json", ".py", ".go", ".rb", ".rs", ".build", ".sh"))
     for path in files:
-        if path.suffix in (".go", ".rb", ".rs", ".build", ".sh", ".py"):
-            names.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
         names.add(path.stem)
         if path.match("tests/unit/*/*"):
             name = path.stem.removeprefix("test_")
