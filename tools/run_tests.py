@@ -187,8 +187,13 @@ def excerpt(entry):
 def keep_failure(lines):
     """For ./dev, which tells at the end once more what failed."""
     if "LIBLOCK_FAILURES" in os.environ:
-        with open(os.environ["LIBLOCK_FAILURES"], "a", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
+        append(os.environ["LIBLOCK_FAILURES"], "".join(f"{line}\n" for line in lines))
+
+
+def append(path, text):
+    """At once: others may add to the file at the same time."""
+    with open(path, "ab", buffering=0) as file:
+        file.write(text.encode())
 
 
 def keep_figures(label, entry, outcomes):
@@ -202,9 +207,8 @@ def keep_figures(label, entry, outcomes):
             tests[name] = "" if TOOK.match(figures) else figures
     kept = {"program": short_name(entry), "tests": tests}
     kept |= {one: sum(outcome == one for outcome, _ in outcomes) for one in (PASS, FAIL, SKIPPED)}
-    path = pathlib.Path(os.environ["LIBLOCK_RELIABILITY"], f"suite-{label.partition('/')[0]}.jsonl")
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(kept) + "\n")
+    append(pathlib.Path(os.environ["LIBLOCK_RELIABILITY"], f"suite-{label.partition('/')[0]}.jsonl"),
+           json.dumps(kept) + "\n")
 
 
 def report(label, entries):
@@ -263,8 +267,7 @@ def main():
         print(f"  FAILED {arguments.label}: {complaint}")
         keep_failure([f"  FAILED {arguments.label}: {complaint}"])
     if "LIBLOCK_COUNTS" in os.environ:
-        with open(os.environ["LIBLOCK_COUNTS"], "a", encoding="utf-8") as file:
-            file.write(f"{counts[PASS]} {counts[FAIL]} {counts[SKIPPED]}\n")
+        append(os.environ["LIBLOCK_COUNTS"], f"{counts[PASS]} {counts[FAIL]} {counts[SKIPPED]}\n")
     return 1 if counts[FAIL] else 0
 
 

@@ -149,6 +149,20 @@ build_ahead() { # FILE with lines of SIZE SUITE
   done <"$1"
 }
 
+# side_by_side FUNCTION…: at once; what each has printed is told when all have ended.
+side_by_side() { # FUNCTION…
+  local one
+  for one in "$@"; do
+    rm -f "$log_dir/$suite-$one.ended"
+    ("$one"; : >"$log_dir/$suite-$one.ended") >"$log_dir/$suite-$one.log" 2>&1 &
+  done
+  wait
+  for one in "$@"; do
+    cat "$log_dir/$suite-$one.log"
+    [ -f "$log_dir/$suite-$one.ended" ] || fail "$one broke off"
+  done
+}
+
 # run_program PROGRAM ARGUMENT…: one Python program outside the build that prints TAP.
 run_program() { python3 "$root/tools/run_tests.py" --label "$suite" -- python3 "$@" || true; }
 

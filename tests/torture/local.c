@@ -11,20 +11,6 @@
 
 enum { SEARCHED_BY_MS = 20 };
 
-static liblock_acquire_options of_owner(const struct torture *t) {
-  liblock_acquire_options options = torture_defaults();
-  options.owner = t->owner;
-  return options;
-}
-
-/* May come when the scenario is over: as the callbacks of a context that was closed do. */
-static int callbacks; /* of the callback thread */
-
-static void count_callback(const liblock_completion *end, void *user_data) {
-  (void)end;
-  ++*(int *)user_data;
-}
-
 /* What is refused has not been done. */
 static void give_back_and_be_called(struct torture *t) {
   torture_open(t);
@@ -32,7 +18,7 @@ static void give_back_and_be_called(struct torture *t) {
   const size_t nth = t->granted - 1;
   liblock_request request = 0;
   const liblock_status status =
-      liblock_release_async(t->context, t->locks[nth], NULL, count_callback, &callbacks, &request);
+      liblock_release_async(t->context, t->locks[nth], NULL, torture_called, &torture_calls, &request);
   torture_ended(status);
   torture_must((status == LIBLOCK_OK) == (request != 0), "a request comes with OK, and only then", status);
   if (status == LIBLOCK_OK) t->locks[nth] = 0;
@@ -42,8 +28,8 @@ static void take_and_be_told_of_its_loss(struct torture *t) {
   torture_open(t);
   if (t->context == NULL) return;
   liblock_acquire_options options = torture_defaults();
-  options.on_lost = count_callback;
-  options.on_lost_user_data = &callbacks;
+  options.on_lost = torture_called;
+  options.on_lost_user_data = &torture_calls;
   liblock_lock lock = 0;
   liblock_result result = LIBLOCK_RESULT_INIT;
   const liblock_status status = liblock_acquire(t->context, "a", 1, &options, &lock, &result);
@@ -57,7 +43,7 @@ static void use_it(struct torture *t) {
   torture_open(t);
   if (torture_take(t, "a", NULL) == LIBLOCK_OK) torture_give_back(t, t->granted - 1);
   if (t->owner == NULL) return;
-  const liblock_acquire_options options = of_owner(t);
+  const liblock_acquire_options options = torture_of_owner(t);
   torture_take(t, "b", &options);
 }
 
@@ -71,42 +57,15 @@ static void open_named(struct torture *t) {
   torture_take(t, "a", NULL);
 }
 
-static void take(struct torture *t) { torture_take(t, "a", NULL); }
-
 static void take_long_key(struct torture *t) {
   static char key[513];
   memset(key, 'k', sizeof key - 1);
   torture_take(t, key, NULL);
 }
 
-static void take_for_owner(struct torture *t) {
-  const liblock_acquire_options options = of_owner(t);
-  torture_take(t, "a", &options);
-}
-
-static void reenter(struct torture *t) {
-  const liblock_acquire_options options = of_owner(t);
-  torture_take(t, "a", &options);
-  torture_take(t, "a", &options);
-  torture_give_back(t, 0);
-}
-
 static void take_for_thread(struct torture *t) {
   liblock_acquire_options options = torture_defaults();
   options.owner = LIBLOCK_OWNER_THREAD;
-  torture_take(t, "a", &options);
-}
-
-static void take_with_all(struct torture *t) {
-  static const liblock_metadata metadata[] = {{{"name", 4}, {"value", 5}}, {{"more", 4}, {"", 0}}};
-  liblock_acquire_options options = torture_defaults();
-  options.ttl_ms = 60000;
-  options.value = "value";
-  options.value_size = 5;
-  options.metadata = metadata;
-  options.metadata_count = 2;
-  options.on_lost = count_callback;
-  options.on_lost_user_data = &callbacks;
   torture_take(t, "a", &options);
 }
 
@@ -119,7 +78,6 @@ static void take_many(struct torture *t, size_t count) {
   torture_ended(status);
   torture_keep(t, status, lock, "a");
 }
-static void take_three(struct torture *t) { take_many(t, 3); }
 static void take_twelve(struct torture *t) { take_many(t, 12); }
 
 static void take_global(struct torture *t) {
@@ -142,41 +100,19 @@ static void take_fifty(struct torture *t) {
   }
 }
 
-static void hold(struct torture *t) {
-  torture_open(t);
-  torture_take(t, "a", NULL);
-}
-
-static void time_out(struct torture *t) {
-  liblock_acquire_options options = torture_defaults();
-  options.wait_ms = 1;
-  torture_take(t, "a", &options);
-}
-
 /* The owner has one key, the thread another. */
 static void hold_as_two(struct torture *t) {
   torture_open(t);
-  take_for_owner(t);
+  torture_take_for_owner(t);
   liblock_acquire_options options = torture_defaults();
   options.owner = LIBLOCK_OWNER_THREAD;
   torture_take(t, "b", &options);
 }
 
 static void wait_until_searched(struct torture *t) {
-  liblock_acquire_options options = of_owner(t);
+  liblock_acquire_options options = torture_of_owner(t);
   options.wait_ms = SEARCHED_BY_MS; /* which is done after one */
   torture_take(t, "b", &options);
-}
-
-static void busy_with_info(struct torture *t) {
-  liblock_acquire_options options = torture_defaults();
-  liblock_result result = LIBLOCK_RESULT_INIT;
-  options.wait_ms = 0;
-  options.busy_info = 1;
-  liblock_lock lock = 1;
-  const liblock_status status = liblock_acquire(t->context, "a", 1, &options, &lock, &result);
-  torture_must(status == LIBLOCK_BUSY || status == LIBLOCK_NO_MEMORY, "it is busy", status);
-  liblock_info_free(result.info);
 }
 
 static void ask(struct torture *t) {
@@ -191,8 +127,6 @@ static void ask_and_hand_over(struct torture *t) {
   torture_read(t, 0);
 }
 
-static void ask_and_cancel(struct torture *t) { torture_ask_and_cancel(t, "a", NULL); }
-
 static void wait_in_order(struct torture *t) {
   liblock_acquire_options options = torture_defaults();
   options.order = LIBLOCK_ORDER_PRIORITY;
@@ -203,15 +137,11 @@ static void wait_in_order(struct torture *t) {
   torture_ask(t, "a", &options);
 }
 
-static void extend(struct torture *t) {
-  torture_ended(liblock_extend(t->context, t->locks[0], 60000, LIBLOCK_EXTEND_SET, NULL));
-}
-
 static void hold_three(struct torture *t) {
   static const liblock_bytes keys[] = {{"a", 1}, {"b", 1}, {"c", 1}};
   liblock_acquire_options options = torture_defaults();
-  options.on_lost = count_callback;
-  options.on_lost_user_data = &callbacks;
+  options.on_lost = torture_called;
+  options.on_lost_user_data = &torture_calls;
   torture_open(t);
   liblock_lock lock = 1;
   const liblock_status status = liblock_acquire_many(t->context, keys, 3, &options, &lock, NULL);
@@ -230,51 +160,9 @@ static void give_three_a_lease(struct torture *t) {
   torture_must((remaining_ms >= 0) == (status == LIBLOCK_OK), "what is refused has not been done", status);
 }
 
-static void update(struct torture *t) {
-  static char value[4096];
-  torture_ended(liblock_update(t->context, t->locks[0], value, sizeof value, NULL));
-}
-
-static void inspect(struct torture *t) {
-  liblock_info *info = NULL;
-  torture_ended(liblock_inspect(t->context, "a", 1, &info, NULL));
-  liblock_info_free(info);
-  info = NULL;
-  torture_ended(liblock_inspect_queue(t->context, "a", 1, &info, NULL));
-  liblock_info_free(info);
-}
-
-static void list(struct torture *t) {
-  liblock_cursor *cursor = NULL;
-  liblock_info *info = NULL;
-  const liblock_status status = liblock_list_locks(t->context, NULL, &cursor, NULL);
-  torture_ended(status);
-  while (status == LIBLOCK_OK && liblock_cursor_next(cursor, &info) == LIBLOCK_OK && info != NULL)
-    liblock_info_free(info);
-  liblock_cursor_free(cursor);
-}
-
-static void force(struct torture *t) {
-  const liblock_status status = liblock_force_release(t->context, "a", 1, 0, NULL);
-  torture_ended(status);
-  if (status == LIBLOCK_OK) t->locks[0] = 0;
-}
-
-static void clear(struct torture *t) {
-  const liblock_status status = liblock_clear(t->context, NULL, NULL, NULL);
-  torture_ended(status);
-  if (status == LIBLOCK_OK) t->locks[0] = 0;
-}
-
-static void hold_as_owner(struct torture *t) {
-  torture_open(t);
-  const liblock_acquire_options options = of_owner(t);
-  torture_take(t, "a", &options);
-}
-
 /* Somebody waits for the global lock until the owner holds nothing any more. */
 static void hold_while_all_is_wanted(struct torture *t) {
-  hold_as_owner(t);
+  torture_hold_as_owner(t);
   liblock_acquire_options options = torture_defaults();
   options.completions = t->ends;
   liblock_request request = 0;
@@ -285,7 +173,7 @@ static void hold_while_all_is_wanted(struct torture *t) {
 static void take_while_all_is_wanted(struct torture *t) {
   static char key[400];
   memset(key, 'k', sizeof key - 1);
-  const liblock_acquire_options options = of_owner(t);
+  const liblock_acquire_options options = torture_of_owner(t);
   torture_take(t, key, &options);
   fail_disarm();
   for (size_t n = 0; n < t->granted; ++n) torture_give_back(t, n);
@@ -295,35 +183,6 @@ static void take_while_all_is_wanted(struct torture *t) {
                status == LIBLOCK_OK ? end.status : status);
   const liblock_status released = liblock_release(t->context, end.lock, NULL);
   torture_must(released == LIBLOCK_OK, "the global lock can be given back", released);
-}
-
-static void close_owner(struct torture *t) {
-  const liblock_status status = liblock_owner_close(t->owner);
-  torture_ended(status);
-  fail_disarm();
-  if (status == LIBLOCK_NO_MEMORY)
-    torture_must(liblock_owner_close(t->owner) == LIBLOCK_OK, "the next close goes on", status);
-  int32_t locked = 1;
-  torture_must(liblock_is_locked(t->context, "a", 1, &locked) == LIBLOCK_OK && locked == 0,
-               "a closed owner holds nothing", status);
-  t->locks[0] = 0;
-}
-
-static void free_owner(struct torture *t) {
-  liblock_owner_free(t->owner);
-  t->owner = NULL;
-  fail_disarm();
-  int32_t locked = 1;
-  torture_must(liblock_is_locked(t->context, "a", 1, &locked) == LIBLOCK_OK && locked == 0,
-               "an owner that was freed holds nothing", LIBLOCK_OK);
-  t->locks[0] = 0;
-}
-
-static void release_keys(struct torture *t) {
-  const liblock_bytes key = {"a", 1};
-  const liblock_status status = liblock_release_keys(t->context, t->owner, &key, 1, NULL);
-  torture_ended(status);
-  if (status == LIBLOCK_OK) t->locks[0] = 0;
 }
 
 static void open_owner(struct torture *t) {
@@ -362,13 +221,6 @@ static void print_statistics(struct torture *t) {
   torture_ended(liblock_stats_prometheus(t->context, text, sizeof text, &needed));
 }
 
-static void watch(struct torture *t) {
-  liblock_request request = 0;
-  torture_ended(
-      liblock_wait_released_async(t->context, "a", 1, 1, NULL, count_callback, &callbacks, &request));
-  torture_ended(liblock_wait_lost(t->context, t->locks[0], 1, NULL));
-}
-
 static void queue_of_ends(struct torture *t) {
   liblock_completions *ends = NULL;
   torture_ended(liblock_completions_open(t->context, 1000, &ends, NULL));
@@ -396,7 +248,7 @@ static void ask_to_callback(struct torture *t) {
   liblock_request request = 0;
   liblock_acquire_options options = torture_defaults();
   options.wait_ms = 0;
-  torture_ended(liblock_acquire_async(t->context, "a", 1, &options, count_callback, &callbacks, &request));
+  torture_ended(liblock_acquire_async(t->context, "a", 1, &options, torture_called, &torture_calls, &request));
 }
 
 const struct torture_scenario torture_local[] = {
@@ -404,41 +256,23 @@ const struct torture_scenario torture_local[] = {
     {"open, take, be called when it is given back", NULL, give_back_and_be_called, false},
     {"open, take, be told when it is lost", NULL, take_and_be_told_of_its_loss, false},
     {"open a table of a name", NULL, open_named, false},
-    {"take a key", torture_open, take, false},
     {"take a key of 512 bytes", torture_open, take_long_key, false},
-    {"take for an owner", torture_open, take_for_owner, false},
-    {"reenter", torture_open, reenter, false},
     {"take for the thread", torture_open, take_for_thread, false},
-    {"take with lease, value, metadata and callback", torture_open, take_with_all, false},
-    {"take three keys", torture_open, take_three, false},
     {"take twelve keys", torture_open, take_twelve, false},
     {"take the global lock", torture_open, take_global, false},
     {"take fifty keys one after the other", torture_open, take_fifty, false},
-    {"time out", hold, time_out, false},
     {"wait until a deadlock is searched for", hold_as_two, wait_until_searched, false},
-    {"be told who is in the way", hold, busy_with_info, false},
     {"ask", torture_open, ask, false},
-    {"ask twice and hand over", hold, ask_and_hand_over, false},
-    {"ask and cancel", hold, ask_and_cancel, false},
-    {"wait in an order", hold, wait_in_order, false},
+    {"ask twice and hand over", torture_hold, ask_and_hand_over, false},
+    {"wait in an order", torture_hold, wait_in_order, false},
     {"ask again what was refused", torture_open, ask_twice, false},
-    {"ask for a callback", hold, ask_to_callback, false},
-    {"extend", hold, extend, false},
+    {"ask for a callback", torture_hold, ask_to_callback, false},
     {"give a lock of three keys a lease", hold_three, give_three_a_lease, false},
-    {"update", hold, update, false},
-    {"inspect", hold, inspect, false},
-    {"list", hold, list, false},
-    {"force a release", hold, force, false},
-    {"clear", hold, clear, false},
     {"open an owner", torture_open, open_owner, false},
     {"take for an owner while all is wanted", hold_while_all_is_wanted, take_while_all_is_wanted, false},
-    {"close an owner who holds", hold_as_owner, close_owner, false},
-    {"free an owner who holds", hold_as_owner, free_owner, false},
-    {"release keys of an owner", hold_as_owner, release_keys, false},
-    {"listen and take", hold, listen_and_take, false},
-    {"log and take", hold, log_and_take, false},
-    {"print statistics", hold, print_statistics, false},
-    {"watch", hold, watch, false},
+    {"listen and take", torture_hold, listen_and_take, false},
+    {"log and take", torture_hold, log_and_take, false},
+    {"print statistics", torture_hold, print_statistics, false},
     {"open a completion queue", torture_open, queue_of_ends, false},
     {"close with nine who wait", torture_hold_many_and_wait, torture_close_context, false},
     {"open, close first of all, and be called", NULL, torture_close_first_of_all, false},

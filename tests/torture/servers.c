@@ -21,38 +21,10 @@ static void open_another(struct torture *t) {
   liblock_context_free(other);
 }
 
-static void take(struct torture *t) { torture_take(t, "a", NULL); }
-
-static void hold(struct torture *t) {
-  torture_open(t);
-  torture_take(t, "a", NULL);
-}
-
-static void give_back(struct torture *t) { torture_give_back(t, 0); }
-
-static void take_three(struct torture *t) {
-  const liblock_bytes keys[] = {{"a", 1}, {"b", 1}, {"c", 1}};
-  liblock_lock lock = 1;
-  for (size_t n = 0; n < 3; ++n) torture_try(t, keys[n].data);
-  const liblock_status status = liblock_acquire_many(t->context, keys, 3, NULL, &lock, NULL);
-  torture_ended(status);
-  torture_keep(t, status, lock, "a");
-}
-
 static void hand_over(struct torture *t) {
   torture_ask(t, "a", NULL);
   while (t->granted > 0 && t->locks[0] != 0) torture_give_back(t, 0); /* without memory nothing was changed */
   torture_read(t, TORTURE_END_MS);
-}
-
-static void extend(struct torture *t) {
-  torture_ended(liblock_extend(t->context, t->locks[0], 60000, LIBLOCK_EXTEND_SET, NULL));
-}
-
-/* Over a quorum it may find what one before it, whose answers were lost, has begun and could not take back. */
-static void update(struct torture *t) {
-  const liblock_status status = liblock_update(t->context, t->locks[0], "value", 5, NULL);
-  if (status != LIBLOCK_BUSY || strncmp(t->url, "quorum:", 7) != 0) torture_ended(status);
 }
 
 static void inspect(struct torture *t) {
@@ -60,8 +32,6 @@ static void inspect(struct torture *t) {
   torture_ended(liblock_inspect(t->context, "a", 1, &info, NULL));
   liblock_info_free(info);
 }
-
-static void ask_and_cancel(struct torture *t) { torture_ask_and_cancel(t, "a", NULL); }
 
 /* What is answered of it has more parts than memory is kept ready for. */
 static void hold_with_64_names(struct torture *t) {
@@ -82,15 +52,8 @@ static void hold_with_64_names(struct torture *t) {
 const struct torture_scenario torture_servers[] = {
     {"open, take, give back", NULL, use_it, false},
     {"open another context", torture_open, open_another, false},
-    {"take a key", torture_open, take, false},
-    {"give back", hold, give_back, false},
-    {"take three keys", torture_open, take_three, false},
-    {"hand over", hold, hand_over, false},
-    {"extend", hold, extend, false},
-    {"update", hold, update, false},
-    {"inspect", hold, inspect, false},
+    {"hand over", torture_hold, hand_over, false},
     {"inspect what has 64 names beside it", hold_with_64_names, inspect, false},
-    {"ask and cancel", hold, ask_and_cancel, false},
     {"open on a loop of the caller", torture_make_loop, torture_open_on_loop, true},
     {NULL, NULL, NULL, false},
 };

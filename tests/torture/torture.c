@@ -423,6 +423,19 @@ static void judge(const struct torture_scenario *scenario, const char *url, int 
   failures += failed;
 }
 
+static void walk(const struct torture_scenario *scenario, const char *url, const char *only) {
+  for (; scenario->name != NULL; ++scenario) {
+    if (strstr(scenario->name, only) == NULL) continue;
+    if (url == NULL) {
+      judge(scenario, "local:", FAIL_MEMORY, false);
+    } else {
+      /* Where libuv begins, it aborts without a word. */
+      if (scenario->before != NULL) judge_memory(scenario, url);
+      for (int kind = FAIL_DESCRIPTOR; kind <= FAIL_READ; ++kind) judge(scenario, url, kind, false);
+    }
+  }
+}
+
 int main(int count, char **words) {
   if (fail_arm == NULL) return fprintf(stderr, "torture: fail.c is not preloaded\n"), 2;
   for (int fd = 3; fd < DESCRIPTORS_MAX; ++fd) close(fd); /* whoever began this has left them open */
@@ -444,17 +457,8 @@ int main(int count, char **words) {
   told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (told == MAP_FAILED || stride == 0 || first == 0)
     return fprintf(stderr, "usage: torture [--stride N] [--first N] [--only TEXT] [URL]\n"), 2;
-  const struct torture_scenario *scenario = url != NULL ? torture_servers : torture_local;
-  for (; scenario->name != NULL; ++scenario) {
-    if (strstr(scenario->name, only) == NULL) continue;
-    if (url == NULL) {
-      judge(scenario, "local:", FAIL_MEMORY, false);
-    } else {
-      /* Where libuv begins, it aborts without a word. */
-      if (scenario->before != NULL) judge_memory(scenario, url);
-      for (int kind = FAIL_DESCRIPTOR; kind <= FAIL_READ; ++kind) judge(scenario, url, kind, false);
-    }
-  }
+  walk(url != NULL ? torture_servers : torture_local, url, only);
+  walk(torture_anywhere, url, only);
   /* Where libuv begins without memory, it aborts without a word. */
   static const int first_uses[] = {FAIL_THREAD, FAIL_DESCRIPTOR, FAIL_RANDOM, FAIL_MEMORY};
   for (size_t n = 0; n < (url == NULL ? 4 : 3) && *only == '\0'; ++n)

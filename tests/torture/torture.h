@@ -38,14 +38,20 @@ struct torture_scenario {
 /* closing.c */
 torture_step torture_hold_many_and_wait, torture_close_context, torture_close_first_of_all,
     torture_close_context_and_be_called;
-extern const struct torture_scenario torture_local[];
-extern const struct torture_scenario torture_servers[];
+/* anywhere.c */
+torture_step torture_hold, torture_take_for_owner, torture_hold_as_owner;
+/* Counts in *user_data, which may be when the scenario is over: as the callbacks of a context that was closed do. */
+void torture_called(const liblock_completion *end, void *user_data);
+extern int torture_calls;
+extern const struct torture_scenario torture_anywhere[], torture_local[], torture_servers[];
 
 static inline liblock_acquire_options torture_defaults(void) {
   liblock_acquire_options options;
   liblock_acquire_options_init(&options, sizeof options);
   return options;
 }
+
+liblock_acquire_options torture_of_owner(const struct torture *t);
 
 /* A sentence about what should hold: the run is over where it does not, and the sentence is its reason. */
 void torture_must(bool holds, const char *sentence, liblock_status status);

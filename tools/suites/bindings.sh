@@ -120,23 +120,9 @@ starts() {
     "ruby=alone with invoice 17"
 }
 
-# The languages ask nothing of each other, and much of what they do is waiting.
-side_by_side() { # FUNCTION…
-  local one
-  for one in "$@"; do
-    rm -f "$log_dir/$suite-$one.ended"
-    ("$one"; : >"$log_dir/$suite-$one.ended") >"$log_dir/$suite-$one.log" 2>&1 &
-  done
-  wait
-  for one in "$@"; do
-    cat "$log_dir/$suite-$one.log"
-    [ -f "$log_dir/$suite-$one.ended" ] || fail "$one broke off"
-  done
-}
-
 everything() { # PROGRAMS of each context…
   ordinary_build && install_for_bindings || return 1
-  side_by_side go_tests rust_tests ruby_tests
+  side_by_side go_tests rust_tests ruby_tests # they ask nothing of each other, and much of what they do is waiting
   starts
   same_in_all_languages "$@"
   nothing_leaks_under_valgrind

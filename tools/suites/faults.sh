@@ -14,12 +14,14 @@ nemesis() { # NAME of the figures, ARGUMENT of nemesis.py…
   (cd "$root" && run_program tests/nemesis/nemesis.py --build build/release --json "$figures/$name.json" "$@")
 }
 
-gate() {
-  ordinary_build || return 1
-  run_suites release torture -- --jobs 1 --timeout-multiplier 3
+# Most of what it takes is waiting, for connections that broke.
+torture() { run_suites release torture -- --jobs 3 --timeout-multiplier 3; }
+bent() {
   run_program "$root/tests/nemesis/selftest.py" --build "$build_root/release"
   nemesis nemesis --jobs 3
 }
+
+gate() { ordinary_build && side_by_side torture bent; }
 
 nemesis_on_valkey() {
   if alone valkey fetch_valkey >"$log_dir/faults-valkey.log" 2>&1; then
