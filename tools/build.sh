@@ -76,7 +76,7 @@ configure_alone() {
   local name=$1 directory=$build_root/$1 fixed wanted kept
   local -a again=()
   shift
-  fixed="${CC:-} ${CXX:-} ${CFLAGS:-} ${CXXFLAGS:-} |"
+  fixed="${CC:-} ${CXX:-} ${CXX_LD:-} ${CFLAGS:-} ${CXXFLAGS:-} |"
   wanted="$fixed $* $(cd "$root" && echo meson.build */meson.build */*/meson.build)"
   wanted+=" without: $(missing_of redis ruby valgrind lua luajit-dev cli11 json tbb abseil | tr '\n' ' ')"
   if [ -f "$directory/build.ninja" ]; then

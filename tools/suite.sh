@@ -106,6 +106,10 @@ build_more() {
   return 1
 }
 
+# For programs that mostly wait, for servers that are killed and leases that end. What counts or measures is alone on
+# the machine by its build file (is_parallel).
+at_once=(--jobs $((2 * $(nproc))))
+
 # run_suites NAME SUITE… [-- ARGUMENT of run_tests.py…]: the tests of these meson suites in build/NAME.
 run_suites() { suites_of "$@" || true; }
 
@@ -182,10 +186,18 @@ clang_build() {
     -Dtls=enabled -Dexamples=enabled -Dwerror=true
 }
 
-# The one of the suites fuzz and sanitizers: clang's, watched by AddressSanitizer and UndefinedBehaviorSanitizer, with
-# the counters by which libFuzzer steers, which nothing else takes notice of.
-addresses_build() {
-  CC=clang CXX=clang++ CFLAGS=-g1 CXXFLAGS='-g1 -fsanitize=fuzzer-no-link' configure_or_fail asan "${hasty[@]}" \
-    -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 -Dtests=enabled -Dfuzz=enabled -Dtls=enabled \
-    -Dexamples=enabled -Dlockctl=disabled "$(strict_options)"
+# instrumented_build NAME OPTION…: by clang, and by its linker, which takes half the time: a runtime goes into each of
+# two hundred programs.
+instrumented_build() {
+  CC=clang CXX=clang++ CC_LD=lld CXX_LD=lld configure_or_fail "$@" "${hasty[@]}" -Db_lundef=false -Doptimization=1 \
+    -Dtests=enabled -Dtls=enabled -Dexamples=enabled -Dlockctl=disabled "$(strict_options)"
+}
+
+# Watched by AddressSanitizer and UndefinedBehaviorSanitizer, with what libFuzzer steers by, which nothing else takes
+# notice of: for the suites fuzz and sanitizers of the gate counters alone; at night fuzzing has a build of its own that
+# sees what is compared as well, which takes everything else a third longer.
+addresses_build() { watched_build asan -fsanitize-coverage=inline-8bit-counters,pc-table; }
+fuzz_build() { watched_build fuzz -fsanitize=fuzzer-no-link; }
+watched_build() { # NAME FLAG
+  CFLAGS=-g1 CXXFLAGS="-g1 $2" instrumented_build "$1" -Db_sanitize=address,undefined -Dfuzz=enabled
 }

@@ -25,6 +25,10 @@ ahead() { alone thing slow; }
 gate() { sleep 1; alone thing true; check was_given_time grep -q POLICY "$log_dir/time"; }
 """
 LEAVES = "quick() { check holds true; sleep 1000.5 & }\n"
+BESIDE = """one() { sleep 0.2; check holds true; }
+two() { check holds true; exit 1; }
+quick() { side_by_side one two; check holds true; }
+"""
 # Of a build with one test, and then another one.
 CONFIGURES = """quick() {
   configure release && check knows_both grep -q '"two"' "$build_root/release/meson-info/intro-tests.json"
@@ -50,6 +54,7 @@ CASES = [
      {"LIBLOCK_SUITE_S": "2"}, "2 passed, 2 failed", 1),
     ("a_suite_that_is_late_is_ended_in_time_for_what_was_found_to_be_told", {"unit": HANGS}, [],
      {"LIBLOCK_ENDS_AT": "1000"}, "1 passed, 2 failed", 1),
+    ("what_runs_side_by_side_is_counted_and_so_is_who_breaks_off", {"unit": BESIDE}, [], {}, "3 passed, 1 failed", 1),
     ("what_a_suite_leaves_behind_is_not_waited_for", {"unit": LEAVES}, [], {}, "1 passed, 0 failed", 0),
     ("a_build_that_fails_is_a_failed_test", {"unit": NO_BUILD}, [], {}, "0 passed, 1 failed", 1),
     ("no_suite_at_all_fails", {}, [], {}, "0 passed, 1 failed", 1),
@@ -105,7 +110,7 @@ def main():
         tap.rule("an_unknown_command_is_refused", [] if good else [str(done)])
     with tempfile.TemporaryDirectory() as directory:
         ahead = AHEAD.replace("POLICY", "SCHED_OTHER" if may_leave_idle_time() else "SCHED_")
-        done = run(copy_of_dev(directory, {"docs": BOTH, "unit": ahead}), "dev", ["test", "gate"], {})
+        done = run(copy_of_dev(directory, {"unit": BOTH, "docs": ahead}), "dev", ["test", "gate"], {})
         good = "waiting for what is made in build/thing" in done.stdout and done.returncode == 0
         tap.rule("who_waits_for_what_is_made_ahead_gives_it_time_of_its_own", [] if good else done.stdout.splitlines())
     with tempfile.TemporaryDirectory() as directory:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Fuzzing of what comes from outside, with libFuzzer under ASan and UBSan, from the committed corpus on. The quick form
 # is the replay of the corpus, which the suite unit has.
-suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka clang tsan lua"
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka clang lld tsan lua"
 found=$build_root/fuzz-found
 fuzz_targets="answers calls options reply scripts table words"
 
@@ -17,25 +17,25 @@ executed() { # SECONDS for each target
     "$(find "$found" -maxdepth 1 -type f | wc -l)" "$LIBLOCK_TEST_SIZE"
 }
 
-fuzz() { # SECONDS for each target
+fuzz() { # NAME of the build, which is configured, SECONDS for each target
   local target running
   local -a programs=() pids=()
   for target in $fuzz_targets; do programs+=("tests/fuzz/fuzz-$target"); done
   mkdir -p "$found"
-  addresses_build && build_more asan "${programs[@]}" || return 1
+  build_more "$1" "${programs[@]}" || return 1
   [ -z "${builds_only:-}" ] || return 0
   for target in $fuzz_targets; do
     mkdir -p "$found/$target"
     while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
-    check "nothing_is_found_in_${target}_in_$1_s" "$build_root/asan/tests/fuzz/fuzz-$target" "-max_total_time=$1" \
+    check "nothing_is_found_in_${target}_in_$2_s" "$build_root/$1/tests/fuzz/fuzz-$target" "-max_total_time=$2" \
       -max_len=4096 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 "-artifact_prefix=$found/$target-" \
       "$found/$target" "$root/tests/fuzz/corpus/$target" &
     pids+=($!)
   done
   for running in "${pids[@]}"; do wait "$running" || fail "a target broke off"; done
-  executed "$1" >"$LIBLOCK_RELIABILITY/fuzz.json"
+  executed "$2" >"$LIBLOCK_RELIABILITY/fuzz.json"
 }
 
 ahead() { "$1"; }
-gate() { fuzz 10; }
-nightly() { fuzz 600; }
+gate() { addresses_build && fuzz asan 10; }
+nightly() { fuzz_build && fuzz fuzz 600; }

@@ -5,7 +5,7 @@ suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl redis 
   fish tmux"
 
 quick() { with_lockctl && run_suites release lockctl-quick; }
-gate() { with_lockctl && run_suites release lockctl lockctl-quick -- --jobs 2 --timeout-multiplier 3; }
+gate() { with_lockctl && run_suites release lockctl lockctl-quick -- "${at_once[@]}" --timeout-multiplier 3; }
 nightly() { gate; }
 
 # The ordinary build may have been configured before what lockctl is made of was there.

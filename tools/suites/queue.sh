@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-# The wait queues of a server: strict order over processes, dead heads, lost messages, listing a million locks. Alone on
-# the machine, since some of it is measured.
+# The wait queues of a server: strict order over processes, dead heads, lost messages, listing a million locks.
 suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson"
 
-quick() { ordinary_build && run_suites release queue -- --jobs 1; }
-gate() { ordinary_build && run_suites release queue -- --jobs 1 --timeout-multiplier 3; }
+quick() { ordinary_build && run_suites release queue -- "${at_once[@]}"; }
+gate() { ordinary_build && run_suites release queue -- "${at_once[@]}" --timeout-multiplier 3; }
 nightly() { gate; }

@@ -4,12 +4,10 @@
 # it, so that a finding can never be read over. Left out: what a sanitizer's runtime itself makes untrue (the object's
 # needed libraries, counting of allocations and system calls) and foreign processes, into which the runtime would have
 # to be preloaded.
-suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson clang tsan"
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson clang lld tsan"
 # Lines in stacks are all that is read of what debuggers could know.
 export CFLAGS=-g1 CXXFLAGS=-g1
 left_out=(--exclude 'ffi_*' --exclude '*no_alloc*' --exclude '*no_syscall*' --exclude '*valgrind*')
-# Most of what the programs do here is waiting, for servers that are killed and leases that end.
-at_once=(--jobs $((2 * $(nproc))))
 
 addresses() { # ARGUMENT of run_tests.py…
   export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1:detect_leaks=1
@@ -27,9 +25,8 @@ threads() { # 'SUITE…' of the unit tests, ARGUMENT of run_tests.py…
   export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:detect_deadlocks=1:history_size=4
   # A process would sleep a second at its end otherwise, and the tests with servers start hundreds.
   TSAN_OPTIONS+=:atexit_sleep_ms=50
-  CC=clang CXX=clang++ configure_or_fail tsan "${hasty[@]}" -Db_sanitize=thread -Db_lundef=false -Doptimization=1 \
-    -Dtests=enabled -Dtls=enabled -Dexamples=enabled -Dlockctl=disabled "$(strict_options)" &&
-    # shellcheck disable=SC2086
+  # shellcheck disable=SC2086
+  instrumented_build tsan -Db_sanitize=thread &&
     make_and_run_suites tsan $of_unit api stress redis queue quorum -- --timeout-multiplier 8 "${at_once[@]}" \
       "${left_out[@]}" --exclude 'example_index_demo*' "$@"
 }
@@ -50,11 +47,20 @@ memory() { ordinary_build && run_suites release memcheck -- --timeout-multiplier
 # any moment. What a lock costs there is measured without them. What has one thread only, under simulated time or in
 # the Lua shim, is not looked through for races.
 one_thread=(--exclude 'quorum schedules*' --exclude '*lua_shim*' --exclude '*_match_redis')
+in_gate_for_addresses() { addresses --exclude 'quorum lock' --exclude 'quorum chaos' --exclude unit_test_exhaustive; }
+in_gate_for_threads() {
+  threads 'threads portable' --exclude 'quorum lock' --exclude 'conformance quorum' "${one_thread[@]}"
+}
 ahead() { "$1"; }
 gate() {
   export LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick LIBLOCK_TEST_SLOWNESS=4
-  addresses --exclude 'quorum lock' --exclude 'quorum chaos' --exclude unit_test_exhaustive
-  threads 'threads portable' --exclude 'quorum lock' --exclude 'conformance quorum' "${one_thread[@]}"
+  if [ -n "${builds_only:-}" ]; then
+    in_gate_for_addresses
+    in_gate_for_threads
+  else
+    at_once=(--jobs $((3 * $(nproc) / 2)))
+    side_by_side in_gate_for_addresses in_gate_for_threads
+  fi
 }
 nightly_needs="valgrind go luajit-dev"
 nightly() {
