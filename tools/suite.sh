@@ -106,8 +106,8 @@ build_more() {
   return 1
 }
 
-# For programs that mostly wait, for servers that are killed and leases that end. What counts or measures is alone on
-# the machine by its build file (is_parallel).
+# For programs that mostly wait, for servers that are killed and leases that end. What counts or measures is alone by
+# its build file (is_parallel), but for what runs side by side.
 at_once=(--jobs $((2 * $(nproc))))
 
 # run_suites NAME SUITE… [-- ARGUMENT of run_tests.py…]: the tests of these meson suites in build/NAME.
@@ -153,18 +153,32 @@ build_ahead() { # FILE with lines of SIZE SUITE
   done <"$1"
 }
 
-# side_by_side FUNCTION…: at once; what each has printed is told when all have ended.
-side_by_side() { # FUNCTION…
+# side_by_side FUNCTION…: at once; what each has printed is told when all have ended, or are ended (within).
+side_by_side() {
   local one
+  local -a logs=()
   for one in "$@"; do
+    logs+=("$log_dir/$suite-$one.log")
     rm -f "$log_dir/$suite-$one.ended"
     ("$one"; : >"$log_dir/$suite-$one.ended") >"$log_dir/$suite-$one.log" 2>&1 &
   done
+  trap 'cat "${logs[@]}"; exit 143' TERM
   wait
+  trap - TERM
   for one in "$@"; do
     cat "$log_dir/$suite-$one.log"
     [ -f "$log_dir/$suite-$one.ended" ] || fail "$one broke off"
   done
+}
+
+# compile_before FUNCTION…: what these compile, before they run side by side; what goes wrong here goes wrong there once
+# more, and is counted there.
+compile_before() {
+  (
+    builds_only=1 LIBLOCK_COUNTS=/dev/null LIBLOCK_FAILURES=/dev/null
+    for one in "$@"; do "$one"; done
+  ) >/dev/null
+  return 0
 }
 
 # run_program PROGRAM ARGUMENT…: one Python program outside the build that prints TAP.

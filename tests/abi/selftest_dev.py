@@ -25,10 +25,18 @@ ahead() { alone thing slow; }
 gate() { sleep 1; alone thing true; check was_given_time grep -q POLICY "$log_dir/time"; }
 """
 LEAVES = "quick() { check holds true; sleep 1000.5 & }\n"
-BESIDE = """one() { sleep 0.2; check holds true; }
-two() { check holds true; exit 1; }
+BESIDE = """one() {
+  for i in $(seq 50); do [ -e "$log_dir/of_two" ] || sleep 0.1; done
+  check two_is_there test -e "$log_dir/of_two"
+}
+two() { : >"$log_dir/of_two"; check holds true; exit 1; }
 quick() { side_by_side one two; check holds true; }
 """
+HANGS_BESIDE = """one() { check held true; }
+two() { sleep 1000.5; }
+quick() { side_by_side one two; }
+"""
+LEFT_AHEAD = "ahead() { sleep 1000.5; }\ngate() { check holds true; }\n"
 # Of a build with one test, and then another one.
 CONFIGURES = """quick() {
   configure release && check knows_both grep -q '"two"' "$build_root/release/meson-info/intro-tests.json"
@@ -55,6 +63,9 @@ CASES = [
     ("a_suite_that_is_late_is_ended_in_time_for_what_was_found_to_be_told", {"unit": HANGS}, [],
      {"LIBLOCK_ENDS_AT": "1000"}, "1 passed, 2 failed", 1),
     ("what_runs_side_by_side_is_counted_and_so_is_who_breaks_off", {"unit": BESIDE}, [], {}, "3 passed, 1 failed", 1),
+    ("what_runs_side_by_side_is_ended_as_well", {"unit": HANGS_BESIDE}, [], {"LIBLOCK_SUITE_S": "2"},
+     "1 passed, 2 failed", 1),
+    ("what_is_made_ahead_is_ended_with_all", {"unit": BOTH, "docs": LEFT_AHEAD}, ["gate"], {}, "3 passed, 0 failed", 0),
     ("what_a_suite_leaves_behind_is_not_waited_for", {"unit": LEAVES}, [], {}, "1 passed, 0 failed", 0),
     ("a_build_that_fails_is_a_failed_test", {"unit": NO_BUILD}, [], {}, "0 passed, 1 failed", 1),
     ("no_suite_at_all_fails", {}, [], {}, "0 passed, 1 failed", 1),
@@ -97,6 +108,10 @@ def main():
         with tempfile.TemporaryDirectory() as directory:
             root = copy_of_dev(directory, suites)
             judge(tap, name, run(root, "dev", ["test", *arguments], environment), last, status)
+    with tempfile.TemporaryDirectory() as directory:
+        root = copy_of_dev(directory, {"unit": HANGS_BESIDE})
+        said = run(root, "dev", ["test"], {"LIBLOCK_SUITE_S": "2"}).stdout
+        tap.rule("what_it_has_said_by_then_is_told", [] if "  ok unit/held" in said else said.splitlines())
     left = subprocess.run(["pgrep", "-f", "^sleep 1000.5"], capture_output=True, text=True, check=False).stdout.split()
     tap.rule("nobody_is_left_of_a_suite_that_was_ended", [f"process {process}" for process in left])
     with tempfile.TemporaryDirectory() as directory:

@@ -4,9 +4,9 @@
  * crashes, hangs or leaks, and that the state is what was reported: a lock that was granted is held, no other is.
  * Each scenario runs in a process of its own, which an alarm ends.
  *
- * Usage, with fail.c preloaded: torture [--stride N] [--first N] [--only TEXT] [URL]. URL: scenarios on a server
- * instead of the local ones; N: only each Nth call fails, or none before the Nth; TEXT: only scenarios whose name has
- * it. Prints TAP.
+ * Usage, with fail.c preloaded: torture [--stride N] [--first N] [--only TEXT] [URL]. URL: scenarios of servers,
+ * and those of every context, there instead of on a local one; N: only each Nth call fails, or none before the Nth;
+ * TEXT: only scenarios whose name has it. Prints TAP.
  */
 #define _GNU_SOURCE
 #include "torture.h"

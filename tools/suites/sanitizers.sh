@@ -54,13 +54,9 @@ in_gate_for_threads() {
 ahead() { "$1"; }
 gate() {
   export LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick LIBLOCK_TEST_SLOWNESS=4
-  if [ -n "${builds_only:-}" ]; then
-    in_gate_for_addresses
-    in_gate_for_threads
-  else
-    at_once=(--jobs $((3 * $(nproc) / 2)))
-    side_by_side in_gate_for_addresses in_gate_for_threads
-  fi
+  at_once=(--jobs $((3 * $(nproc) / 2)))
+  compile_before in_gate_for_addresses in_gate_for_threads
+  [ -n "${builds_only:-}" ] || side_by_side in_gate_for_addresses in_gate_for_threads
 }
 nightly_needs="valgrind go luajit-dev"
 nightly() {

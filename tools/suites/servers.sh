@@ -86,7 +86,7 @@ with_hiredis_1() { # MESON SUITE…
   # What is asked is whether it fits: for that it need not be fast. And this is the build without precompiled headers.
   CC=gcc CXX=g++ PKG_CONFIG_PATH=$servers/hiredis configure_or_fail hiredis1 -Dlean_debug=true -Doptimization=0 \
     -Dtests=enabled -Dtls=enabled -Dexamples=disabled -Dlockctl=disabled "$(strict_options)" || return 0
-  make_and_run_suites hiredis1 "$@" -- "${at_once[@]}" --timeout-multiplier 3 "${without_the_library[@]}"
+  make_and_run_suites hiredis1 "$@" -- "${at_once[@]}" --timeout-multiplier 6 "${without_the_library[@]}"
   [ -z "${builds_only:-}" ] || return 0
   check the_library_is_linked_with_hiredis_1 \
     sh -c "readelf -d '$build_root/hiredis1/capi/liblock.so' | grep -q 'libhiredis.so.1\]'"
@@ -94,9 +94,15 @@ with_hiredis_1() { # MESON SUITE…
 
 on_valkey_at_night() { on_valkey network failover; }
 on_hiredis_1() { LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick with_hiredis_1 replies redis; } # that it fits shows soon
-on_hiredis_1_at_night() { with_hiredis_1 unit redis; }
+on_hiredis_1_at_night() {
+  at_once=(--jobs "$(nproc)") # most of it is the unit tests, which do not wait
+  with_hiredis_1 unit redis
+}
 
 ahead() { if [ "$1" = gate ]; then on_hiredis_1; else on_hiredis_1_at_night; fi; }
 # Most of what they do is waiting.
-gate() { ordinary_build && side_by_side on_valkey on_redis_62 on_hiredis_1; }
-nightly() { ordinary_build && side_by_side on_valkey_at_night on_redis_62 on_hiredis_1_at_night; }
+gate() { ordinary_build && compile_before on_hiredis_1 && side_by_side on_valkey on_redis_62 on_hiredis_1; }
+nightly() {
+  ordinary_build && compile_before on_hiredis_1_at_night &&
+    side_by_side on_valkey_at_night on_redis_62 on_hiredis_1_at_night
+}
