@@ -12,19 +12,20 @@ import tempfile
 from bites import TOOLS, Tap
 
 ROOT = TOOLS.parent
+SLEEP = f"sleep 1000.{os.getpid()}"  # by which whoever is left behind is known
 BOTH = "quick() { check holds true; }\ngate() { check holds true; check holds_too test 1 = 1; }\n"
 ONLY_GATE = "gate() { check deep true; }\n"
 FAILS = "quick() { check falls false; check holds true; }\n"
 SKIPS = "quick() { check holds true; skip absent 'no such toolchain'; }\n"
 EMPTY = "quick() { :; }\n"
 DIES = "quick() { check holds true; exit 1; }\n"
-HANGS = "quick() { check holds true; setsid sleep 1000.5; check never true; }\n"
+HANGS = f"quick() {{ check holds true; setsid {SLEEP}; check never true; }}\n"
 # What is made ahead waits for somebody who wants it, and writes down what time it is given then.
 AHEAD = """slow() { sleep 3; chrt --pid $BASHPID >"$log_dir/time"; }
 ahead() { alone thing slow; }
 gate() { sleep 1; alone thing true; check was_given_time grep -q POLICY "$log_dir/time"; }
 """
-LEAVES = "quick() { check holds true; sleep 1000.5 & }\n"
+LEAVES = f"quick() {{ check holds true; {SLEEP} & }}\n"
 BESIDE = """one() {
   for i in $(seq 50); do [ -e "$log_dir/of_two" ] || sleep 0.1; done
   check two_is_there test -e "$log_dir/of_two"
@@ -32,11 +33,8 @@ BESIDE = """one() {
 two() { : >"$log_dir/of_two"; check holds true; exit 1; }
 quick() { side_by_side one two; check holds true; }
 """
-HANGS_BESIDE = """one() { check held true; }
-two() { sleep 1000.5; }
-quick() { side_by_side one two; }
-"""
-LEFT_AHEAD = "ahead() { sleep 1000.5; }\ngate() { check holds true; }\n"
+HANGS_BESIDE = f"one() {{ check held true; }}\ntwo() {{ {SLEEP}; }}\nquick() {{ side_by_side one two; }}\n"
+LEFT_AHEAD = f"ahead() {{ {SLEEP}; }}\ngate() {{ check holds true; }}\n"
 # Of a build with one test, and then another one.
 CONFIGURES = """quick() {
   configure release && check knows_both grep -q '"two"' "$build_root/release/meson-info/intro-tests.json"
@@ -112,7 +110,7 @@ def main():
         root = copy_of_dev(directory, {"unit": HANGS_BESIDE})
         said = run(root, "dev", ["test"], {"LIBLOCK_SUITE_S": "2"}).stdout
         tap.rule("what_it_has_said_by_then_is_told", [] if "  ok unit/held" in said else said.splitlines())
-    left = subprocess.run(["pgrep", "-f", "^sleep 1000.5"], capture_output=True, text=True, check=False).stdout.split()
+    left = subprocess.run(["pgrep", "-f", f"^{SLEEP}$"], capture_output=True, text=True, check=False).stdout.split()
     tap.rule("nobody_is_left_of_a_suite_that_was_ended", [f"process {process}" for process in left])
     with tempfile.TemporaryDirectory() as directory:
         root = copy_of_dev(directory, {"unit": BOTH, "sanitizers": ONLY_GATE})
