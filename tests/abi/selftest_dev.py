@@ -35,6 +35,18 @@ quick() { side_by_side one two; check holds true; }
 """
 HANGS_BESIDE = f"one() {{ check held true; }}\ntwo() {{ {SLEEP}; }}\nquick() {{ side_by_side one two; }}\n"
 LEFT_AHEAD = f"ahead() {{ {SLEEP}; }}\ngate() {{ check holds true; }}\n"
+# The suite sim with nothing to build, and a program of lives that notes each of its runs.
+LIVES = """suite_needs=
+ordinary_build() { :; }
+build_more() { :; }
+"""
+LIVED = """#!/bin/sh
+echo once >>"$0.runs"
+echo '{}' >"$2"
+echo 'ok 1 - a_life'
+echo '1..1'
+exit STATUS
+"""
 # Of a build with one test, and then another one.
 CONFIGURES = """quick() {
   configure release && check knows_both grep -q '"two"' "$build_root/release/meson-info/intro-tests.json"
@@ -75,7 +87,7 @@ def copy_of_dev(directory, suites):
     (root / "tools/suites").mkdir(parents=True)
     (root / ".ci").mkdir()
     for name in ("dev", ".ci/run", "tools/build.sh", "tools/needs.sh", "tools/needs.txt", "tools/suite.sh",
-                 "tools/run_tests.py"):
+                 "tools/run_tests.py", "tools/standstill.py"):
         shutil.copy(ROOT / name, root / name)
     for name, text in suites.items():
         (root / "tools/suites" / f"{name}.sh").write_text(text, encoding="utf-8")
@@ -98,6 +110,23 @@ def judge(tap, name, done, last, status):
     lines = done.stdout.splitlines()
     good = bool(lines) and lines[-1] == last and done.returncode == status
     tap.rule(name, [] if good else [f"wanted '{last}' and status {status}, got {done.returncode}:", *lines])
+
+
+def lives_ahead(tap):
+    """What came of lives that were lived while other suites ran is told once, and so is that they failed."""
+    for name, status in (("lives_that_were_lived_ahead_are_told", 0), ("and_so_is_it_where_they_failed", 1)):
+        with tempfile.TemporaryDirectory() as directory:
+            sim = (TOOLS / "suites/sim.sh").read_text(encoding="utf-8") + LIVES
+            root = copy_of_dev(directory, {"unit": "gate() { sleep 1; check holds true; }\n", "sim": sim})
+            program = root / "build/release/tests/sim/sim-quorum"
+            program.parent.mkdir(parents=True)
+            program.write_text(LIVED.replace("STATUS", str(status)), encoding="utf-8")
+            program.chmod(0o755)
+            (root / "build/release/capi").mkdir()
+            (root / "build/release/capi/liblock.so").write_text("an object", encoding="utf-8")
+            judge(tap, name, run(root, "dev", ["test", "gate"], {}), f"3 passed, {status} failed", status)
+            runs = program.with_name("sim-quorum.runs").read_text(encoding="utf-8").split()
+            tap.rule(f"{name}_by_one_run", [] if len(runs) == 1 else [str(runs)])
 
 
 def main():
@@ -126,6 +155,7 @@ def main():
         done = run(copy_of_dev(directory, {"unit": BOTH, "docs": ahead}), "dev", ["test", "gate"], {})
         good = "waiting for what is made in build/thing" in done.stdout and done.returncode == 0
         tap.rule("who_waits_for_what_is_made_ahead_gives_it_time_of_its_own", [] if good else done.stdout.splitlines())
+    lives_ahead(tap)
     with tempfile.TemporaryDirectory() as directory:
         root = copy_of_dev(directory, {"unit": CONFIGURES})
         (root / "meson.build").write_text(PROJECT, encoding="utf-8")
