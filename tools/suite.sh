@@ -203,7 +203,7 @@ clang_build() {
 # instrumented_build NAME OPTION…: by clang, and by its linker, which takes half the time: a runtime goes into each of
 # two hundred programs.
 instrumented_build() {
-  CC=clang CXX=clang++ CC_LD=lld CXX_LD=lld configure_or_fail "$@" "${hasty[@]}" -Db_lundef=false -Doptimization=1 \
+  CC=clang CXX=clang++ CC_LD=lld CXX_LD=lld configure_or_fail "$@" "${for_tests[@]}" -Db_lundef=false -Doptimization=1 \
     -Dtests=enabled -Dtls=enabled -Dexamples=enabled -Dlockctl=disabled "$(strict_options)"
 }
 

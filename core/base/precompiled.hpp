@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What nearly every file of the core includes, for builds with precompiled headers (-Db_pch=true). Nothing of the core
-// itself: a file includes what it uses, and one build of the gate goes without this one to see that.
+// itself: a file includes what it uses, and one build of the night goes without this one to see that.
 #include <algorithm>
 #include <array>
 #include <atomic>

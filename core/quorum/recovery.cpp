@@ -13,7 +13,7 @@ namespace liblock::quorum {
 
 namespace {
 
-constexpr Nanos kPause = 250 * kMillisecond;
+constexpr Nanos kSpread = 250 * kMillisecond;
 constexpr Nanos kLongPause = 1'000 * kMillisecond;  // before others are asked again who know too little
 constexpr int64_t kAheadUs = 10'000'000;            // as far as a proposal may lead a node's clock
 
@@ -155,7 +155,7 @@ void Recovery::look() {
   }
   if (at == kNever) return;
   // A moment later than needed, and not all instances at once.
-  instance_.arm(*this, std::max(at + kMillisecond, not_before_) + instance_.random.up_to(kPause));
+  instance_.arm(*this, std::max(at + kMillisecond, not_before_) + instance_.random.up_to(kSpread));
 }
 
 void Recovery::fire(Nanos) {

@@ -47,7 +47,10 @@ memory() { ordinary_build && run_suites release memcheck -- --timeout-multiplier
 # any moment. What a lock costs there is measured without them. What has one thread only, under simulated time or in
 # the Lua shim, is not looked through for races.
 one_thread=(--exclude 'quorum schedules*' --exclude '*lua_shim*' --exclude '*_match_redis')
-in_gate_for_addresses() { addresses --exclude 'quorum lock' --exclude 'quorum chaos' --exclude unit_test_exhaustive; }
+# The corpora are fuzzed under it as well.
+in_gate_for_addresses() {
+  addresses --exclude 'quorum lock' --exclude 'quorum chaos' --exclude unit_test_exhaustive --exclude 'fuzz_replay_*'
+}
 in_gate_for_threads() {
   threads 'threads portable' --exclude 'quorum lock' --exclude 'conformance quorum' "${one_thread[@]}"
 }

@@ -78,13 +78,14 @@ on_redis_62() {
 # carry, and which would take the other version's; and what is about many leases and hand-overs, not about replies.
 without_the_library=(--exclude 'quorum schedules*' --exclude '*lua_shim*' --exclude '*_match_redis'
   --exclude 'bench_load' --exclude 'redis leases' --exclude 'redis front')
+haste=("${for_tests[@]}")
 with_hiredis_1() { # MESON SUITE…
   if ! alone hiredis fetch_hiredis_1 >"$log_dir/servers-hiredis.log" 2>&1; then
     skip hiredis_1 "it cannot be had; see $log_dir/servers-hiredis.log"
     return
   fi
-  # What is asked is whether it fits: for that it need not be fast. And this is the build without precompiled headers.
-  CC=gcc CXX=g++ PKG_CONFIG_PATH=$servers/hiredis configure_or_fail hiredis1 -Dlean_debug=true -Doptimization=0 \
+  # What is asked is whether it fits: for that it need not be fast.
+  CC=gcc CXX=g++ PKG_CONFIG_PATH=$servers/hiredis configure_or_fail hiredis1 "${haste[@]}" -Doptimization=0 \
     -Dtests=enabled -Dtls=enabled -Dexamples=disabled -Dlockctl=disabled "$(strict_options)" || return 0
   make_and_run_suites hiredis1 "$@" -- "${at_once[@]}" --timeout-multiplier 6 "${without_the_library[@]}"
   [ -z "${builds_only:-}" ] || return 0
@@ -94,7 +95,9 @@ with_hiredis_1() { # MESON SUITE…
 
 on_valkey_at_night() { on_valkey network failover; }
 on_hiredis_1() { LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick with_hiredis_1 replies redis; } # that it fits shows soon
+# The build without precompiled headers and pieces: there a file does not compile that forgot to include what it uses.
 on_hiredis_1_at_night() {
+  haste=(-Dlean_debug=true)
   at_once=(--jobs "$(nproc)") # most of it is the unit tests, which do not wait
   with_hiredis_1 unit redis
 }
