@@ -13,7 +13,7 @@ import time
 from bites import TOOLS, Tap
 
 sys.path.insert(0, str(TOOLS))
-from run_tests import FAIL, judge, of_one_name, run_again  # noqa: E402  (the path had to be set first)
+from run_tests import FAIL, in_order, judge, of_one_name, run_again  # noqa: E402  (the path had to be set first)
 from standstill import stolen_ms, worst_second_ms  # noqa: E402
 
 RUNNER = TOOLS / "run_tests.py"
@@ -153,6 +153,8 @@ def main():
         good = counts == wanted and done.returncode == ends and ends == failures.startswith("  FAILED t: ")
         tap.rule(name, [] if good else [f"counted '{counts}', not '{wanted}', status {done.returncode}",
                                         *done.stdout.splitlines()])
+    order = in_order({"a": {"priority": 0}, "b": {}, "long": {"priority": 1}})
+    tap.rule("what_has_priority_begins_first", [] if order == ["long", "a", "b"] else order)
     known = [{"name": name} for name in ("a", "b", "a")]
     tap.rule("tests_of_one_name_are_found_since_meson_would_run_both", [] if of_one_name(known) == ["a"] else ["not a"])
     tap.finish()

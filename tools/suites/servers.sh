@@ -77,7 +77,7 @@ on_redis_62() {
 # Of the suite redis, what runs scripts alone; the floors of benchmarks, whose adapter for libuv that package does not
 # carry, and which would take the other version's; and what is about many leases and hand-overs, not about replies.
 without_the_library=(--exclude 'quorum schedules*' --exclude '*lua_shim*' --exclude '*_match_redis'
-  --exclude 'bench_load' --exclude 'redis leases' --exclude 'redis front')
+  --exclude 'bench_load' --exclude 'redis leases' --exclude 'redis front' --exclude unit_test_random)
 haste=("${for_tests[@]}")
 with_hiredis_1() { # MESON SUITE…
   if ! alone hiredis fetch_hiredis_1 >"$log_dir/servers-hiredis.log" 2>&1; then
@@ -97,7 +97,7 @@ on_valkey_at_night() { on_valkey network failover; }
 on_hiredis_1() { LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick with_hiredis_1 replies redis; } # that it fits shows soon
 # The build without precompiled headers and pieces: there a file does not compile that forgot to include what it uses.
 on_hiredis_1_at_night() {
-  haste=(-Dlean_debug=true)
+  haste=(-Dlean_debug=true -Db_pch=false -Dfew_pieces=false) # as whatever the gate has left there is not configured
   at_once=(--jobs "$(nproc)") # most of it is the unit tests, which do not wait
   with_hiredis_1 unit redis
 }
