@@ -54,10 +54,13 @@ wait_for_lock() { # NAME; the lock is descriptor 9
   schedule_ahead --idle
   return "$status"
 }
+# Several times, since who was begun meanwhile by one that had not been changed yet has its policy from before.
 schedule_ahead() { # POLICY of chrt
   local process
   [ -n "${ahead:-}" ] || return 0
-  for process in $(descendants "$ahead"); do chrt "$1" --pid 0 "$process"; done >/dev/null 2>&1
+  for _ in 1 2 3; do
+    for process in $(descendants "$ahead"); do chrt "$1" --pid 0 "$process"; done
+  done >/dev/null 2>&1
   return 0
 }
 descendants() { # PROCESS
