@@ -54,14 +54,15 @@ wait_for_lock() { # NAME; the lock is descriptor 9
   schedule_ahead --idle
   return "$status"
 }
-# Several times, since who was begun meanwhile by one that had not been changed yet has its policy from before.
 schedule_ahead() { # POLICY of chrt
-  local process
-  [ -n "${ahead:-}" ] || return 0
-  for _ in 1 2 3; do
-    for process in $(descendants "$ahead"); do chrt "$1" --pid 0 "$process"; done
-  done >/dev/null 2>&1
+  [ -z "${ahead:-}" ] || schedule "$1" "$ahead" >/dev/null 2>&1
   return 0
+}
+# First the process, so that whoever it begins from now on has the policy, and then those that it had begun before.
+schedule() { # POLICY PROCESS
+  local child
+  chrt "$1" --pid 0 "$2"
+  for child in $(pgrep -P "$2"); do schedule "$1" "$child"; done
 }
 descendants() { # PROCESS
   local child

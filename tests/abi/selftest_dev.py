@@ -20,13 +20,22 @@ SKIPS = "quick() { check holds true; skip absent 'no such toolchain'; }\n"
 EMPTY = "quick() { :; }\n"
 DIES = "quick() { check holds true; exit 1; }\n"
 HANGS = f"quick() {{ check holds true; setsid {SLEEP}; check never true; }}\n"
-# What is made ahead waits for somebody who wants it, and writes down what time it is given then.
+# What is made ahead waits for somebody who wants it, and writes down what time it is given then; and afterwards, when
+# each process begins the next one while that is taken back from them.
 AHEAD = """slow() { : >"$log_dir/begun"; sleep 3; chrt --pid $BASHPID >"$log_dir/time"; }
-ahead() { alone thing slow; }
+chain() {
+  sleep 0.01
+  if [ "$1" -gt 0 ]; then (chain $(($1 - 1))); return; fi
+  sleep 3
+  chrt --pid $BASHPID >"$log_dir/time_behind"
+}
+ahead() { alone thing slow; (chain 40); }
 gate() {
   for i in $(seq 300); do [ -e "$log_dir/begun" ] || sleep 0.1; done
   alone thing true
   check was_given_time grep -q POLICY "$log_dir/time"
+  for i in $(seq 300); do [ -s "$log_dir/time_behind" ] || sleep 0.1; done
+  check gave_it_back grep -q BEHIND "$log_dir/time_behind"
 }
 """
 LEAVES = f"quick() {{ check holds true; {SLEEP} & }}\n"
@@ -160,7 +169,9 @@ def main():
         good = done.returncode == 2 and "no command 'nonsense'" in done.stdout
         tap.rule("an_unknown_command_is_refused", [] if good else [str(done)])
     with tempfile.TemporaryDirectory() as directory:
-        ahead = AHEAD.replace("POLICY", "SCHED_OTHER" if may_leave_idle_time() else "SCHED_")
+        has_idle_time = may_leave_idle_time()
+        ahead = AHEAD.replace("POLICY", "SCHED_OTHER" if has_idle_time else "SCHED_")
+        ahead = ahead.replace("BEHIND", "SCHED_IDLE" if has_idle_time else "SCHED_")
         done = run(copy_of_dev(directory, {"unit": BOTH, "docs": ahead}), "dev", ["test", "gate"], {})
         good = "waiting for what is made in build/thing" in done.stdout and done.returncode == 0
         tap.rule("who_waits_for_what_is_made_ahead_gives_it_time_of_its_own", [] if good else done.stdout.splitlines())
