@@ -64,6 +64,18 @@ schedule() { # POLICY PROCESS
   chrt "$1" --pid 0 "$2"
   for child in $(pgrep -P "$2"); do schedule "$1" "$child"; done
 }
+# while_ahead_waits COMMAND…: for what is compared with what it took a moment ago; it builds nothing.
+while_ahead_waits() (
+  trap 'signal_ahead CONT' EXIT
+  signal_ahead STOP
+  "$@"
+)
+signal_ahead() { [ -z "${ahead:-}" ] || signal_all "$1" "$ahead" 2>/dev/null; }
+signal_all() { # SIGNAL PROCESS
+  local child
+  kill "-$1" "$2"
+  for child in $(pgrep -P "$2"); do signal_all "$1" "$child"; done
+}
 descendants() { # PROCESS
   local child
   for child in $(pgrep -P "$1"); do

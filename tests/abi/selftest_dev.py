@@ -38,6 +38,17 @@ gate() {
   check gave_it_back grep -q BEHIND "$log_dir/time_behind"
 }
 """
+# What is made ahead counts, and not while something is measured.
+COUNTS_AHEAD = """ahead() { for i in $(seq 300); do echo $i >>"$log_dir/ticks"; sleep 0.05; done; }
+ticks() { wc -l <"$log_dir/ticks"; }
+stands_still() { sleep 0.3; local before; before=$(ticks); sleep 0.5; [ "$(ticks)" = "$before" ]; }
+measure() { check stands_still stands_still; }
+gate() {
+  for i in $(seq 300); do [ -s "$log_dir/ticks" ] || sleep 0.1; done
+  while_ahead_waits measure
+  check goes_on eval '! stands_still'
+}
+"""
 LEAVES = f"quick() {{ check holds true; {SLEEP} & }}\n"
 BESIDE = """one() {
   for i in $(seq 50); do [ -e "$log_dir/of_two" ] || sleep 0.1; done
@@ -94,6 +105,8 @@ CASES = [
     ("what_runs_side_by_side_is_ended_as_well", {"unit": HANGS_BESIDE}, [], {"LIBLOCK_SUITE_S": "2"},
      "1 passed, 2 failed", 1),
     ("what_is_made_ahead_is_ended_with_all", {"unit": BOTH, "docs": LEFT_AHEAD}, ["gate"], {}, "3 passed, 0 failed", 0),
+    ("what_is_made_ahead_waits_while_something_is_measured", {"unit": BOTH, "docs": COUNTS_AHEAD}, ["gate"], {},
+     "4 passed, 0 failed", 0),
     ("what_a_suite_leaves_behind_is_not_waited_for", {"unit": LEAVES}, [], {}, "1 passed, 0 failed", 0),
     ("a_build_that_fails_is_a_failed_test", {"unit": NO_BUILD}, [], {}, "0 passed, 1 failed", 1),
     ("no_suite_at_all_fails", {}, [], {}, "0 passed, 1 failed", 1),

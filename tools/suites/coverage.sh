@@ -5,7 +5,7 @@
 # sees to it that all run.
 suite_needs="compiler clang tsan llvm meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson"
 covered=$build_root/coverage
-suites_covered=(unit api redis queue quorum stress security)
+suites_covered=(unit api redis pace queue quorum stress security)
 
 # Whoever is killed leaves no counts behind, or half of them; nor does a child that leaves by _exit, as torture's do.
 summarise() {

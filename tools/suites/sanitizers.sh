@@ -13,8 +13,8 @@ addresses() { # ARGUMENT of run_tests.py…
   export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1:detect_leaks=1
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
   addresses_build &&
-    make_and_run_suites asan unit api stress redis queue quorum security -- --timeout-multiplier 6 "${at_once[@]}" \
-      "${left_out[@]}" "$@"
+    make_and_run_suites asan unit api stress redis pace queue quorum security -- --timeout-multiplier 6 \
+      "${at_once[@]}" "${left_out[@]}" "$@"
 }
 
 # A lock library is cleared by this one or by nothing: no suppressions. The demo shows what happens without
@@ -27,7 +27,7 @@ threads() { # 'SUITE…' of the unit tests, ARGUMENT of run_tests.py…
   TSAN_OPTIONS+=:atexit_sleep_ms=50
   # shellcheck disable=SC2086
   instrumented_build tsan -Db_sanitize=thread &&
-    make_and_run_suites tsan $of_unit api stress redis queue quorum -- --timeout-multiplier 8 "${at_once[@]}" \
+    make_and_run_suites tsan $of_unit api stress redis pace queue quorum -- --timeout-multiplier 8 "${at_once[@]}" \
       "${left_out[@]}" --exclude 'example_index_demo*' "$@"
 }
 
