@@ -49,14 +49,19 @@ alone() { # NAME COMMAND…
 wait_for_lock() { # NAME; the lock is descriptor 9
   local status=0
   echo "dev: waiting for what is made in build/$1" >&2
-  schedule_ahead --other
+  schedule_ahead --other 0
   flock 9 || status=1
-  schedule_ahead --idle
+  schedule_ahead --idle 19
   return "$status"
 }
-schedule_ahead() { # POLICY of chrt
-  [ -z "${ahead:-}" ] || schedule "$1" "$ahead" >/dev/null 2>&1
+schedule_ahead() { # POLICY of chrt, NICE
+  [ -n "${ahead:-}" ] || return 0
+  session_nice "$2" "$ahead"
+  schedule "$1" "$ahead" >/dev/null 2>&1
   return 0
+}
+session_nice() { # NICE PROCESS of the session
+  { echo "$1" >"/proc/$2/autogroup"; } 2>/dev/null || true # not every kernel groups them
 }
 # First the process, so that whoever it begins from now on has the policy, and then those that it had begun before.
 schedule() { # POLICY PROCESS

@@ -141,6 +141,7 @@ make_and_run_suites() {
 build_ahead() { # FILE with lines of SIZE SUITE
   local size suite
   chrt --idle --pid 0 "$BASHPID" || renice -n 19 "$BASHPID"
+  session_nice 19 "$BASHPID"
   export LIBLOCK_COUNTS=/dev/null LIBLOCK_FAILURES=/dev/null
   while read -r size suite; do
     (
