@@ -29,9 +29,9 @@ func TestAsManyListingsAsCallsMayBlockAtOnceMayEachMakeOneMore(t *testing.T) {
 	const many = 256
 	c := openURL(t, server(t))
 	lock(t, c, "a")
-	until(t, "the instance", func() bool {
+	until(t, "an instance", func() bool { // of two: server has opened a context as well
 		report, err := c.EachInstance(background, false, nil)
-		return err == nil && report.Instances == 1
+		return err == nil && report.Instances >= 1
 	})
 	ctx, cancel := context.WithTimeout(background, limit)
 	defer cancel()
