@@ -77,7 +77,7 @@ on_redis_62() {
 # Of the suite redis, what runs scripts alone; the floors of benchmarks, whose adapter for libuv that package does not
 # carry, and which would take the other version's; and what is about many leases and hand-overs, not about replies.
 without_the_library=(--exclude 'quorum schedules*' --exclude '*lua_shim*' --exclude '*_match_redis'
-  --exclude 'bench_load' --exclude 'redis front' --exclude unit_test_random)
+  --exclude 'bench_load' --exclude 'redis leases' --exclude 'redis front' --exclude unit_test_random)
 haste=("${for_tests[@]}")
 with_hiredis_1() { # MESON SUITE…
   if ! alone hiredis fetch_hiredis_1 >"$log_dir/servers-hiredis.log" 2>&1; then
