@@ -57,17 +57,11 @@ wait_for_lock() { # NAME; the lock is descriptor 9
 schedule_ahead() { # POLICY of chrt, NICE
   [ -n "${ahead:-}" ] || return 0
   session_nice "$2" "$ahead"
-  schedule "$1" "$ahead" >/dev/null 2>&1
+  top_down "$ahead" chrt "$1" --pid 0 >/dev/null 2>&1
   return 0
 }
 session_nice() { # NICE PROCESS of the session
   { echo "$1" >"/proc/$2/autogroup"; } 2>/dev/null || true # not every kernel groups them
-}
-# First the process, so that whoever it begins from now on has the policy, and then those that it had begun before.
-schedule() { # POLICY PROCESS
-  local child
-  chrt "$1" --pid 0 "$2"
-  for child in $(pgrep -P "$2"); do schedule "$1" "$child"; done
 }
 # while_ahead_waits COMMAND…: for what is compared with what it took a moment ago; it builds nothing.
 while_ahead_waits() (
@@ -75,21 +69,17 @@ while_ahead_waits() (
   signal_ahead STOP
   "$@"
 )
-signal_ahead() { [ -z "${ahead:-}" ] || signal_all "$1" "$ahead" 2>/dev/null; }
-signal_all() { # SIGNAL PROCESS
-  local child
-  kill "-$1" "$2"
-  for child in $(pgrep -P "$2"); do signal_all "$1" "$child"; done
-}
-descendants() { # PROCESS
-  local child
-  for child in $(pgrep -P "$1"); do
-    echo "$child"
-    descendants "$child"
-  done
+signal_ahead() { [ -z "${ahead:-}" ] || top_down "$ahead" kill "-$1" 2>/dev/null; }
+# top_down PROCESS COMMAND…: the command of the process, then of each that it has begun. In this order, so that whoever
+# it begins meanwhile has of it what the command has changed.
+top_down() {
+  local process=$1 child
+  shift
+  "$@" "$process"
+  for child in $(pgrep -P "$process"); do top_down "$child" "$@"; done
 }
 
-# configure NAME OPTION…: build/NAME exists with exactly these options afterwards. CC and CXX of the
+# configure NAME OPTION…: build/NAME has these options afterwards, and of others what it had before. CC and CXX of the
 # environment are part of them, since meson fixes the compiler and its flags at the first set-up; so is the list of the
 # folders' build files, since meson does not see by itself that a folder has come; and what the build files can do
 # without, since a test that was left out for want of it must not stay away when it is there.

@@ -65,7 +65,7 @@ within() (
   ! kill "$timer" 2>/dev/null || exit "$status"
   echo "dev: not at its end after $limit_s s. What was running then:"
   ps --ppid 2 -p 2 --deselect --forest -o pid,etimes,stat,args 2>&1 | cut -c1-180 | sed 's/^/      | /'
-  started=$(descendants "$command") # meson's tests are in groups of their own
+  started=$(top_down "$command" echo) # meson's tests are in groups of their own
   kill -- "-$command"
   sleep 5
   # shellcheck disable=SC2086
