@@ -249,12 +249,14 @@ def plan_table(results):
 
 
 def torture_table(results):
-    """By what fails, and on what: scenarios, calls that failed in turn, and those that ended the process."""
+    """By what fails, and on what: scenarios, calls that failed in turn, and those that ended the process. A program is
+    torture_PLACE, or one of several, torture_PLACE-N."""
     counts = {}
     for program, one in results["suites"].get("faults", {}).get("programs", {}).items():
         for name, figures in one["tests"].items() if "torture" in program else ():
             what = name.partition(": each ")[2].removesuffix(" may fail")
-            sums = counts.setdefault(what, {}).setdefault(program.removeprefix("torture_"), [0, 0, 0])
+            place = program.removeprefix("torture_").partition("-")[0]
+            sums = counts.setdefault(what, {}).setdefault(place, [0, 0, 0])
             for i, more in enumerate([1, *goals.calls_and_ends(figures)[:2]]):
                 sums[i] += more
     if not counts:

@@ -4,9 +4,9 @@
  * crashes, hangs or leaks, and that the state is what was reported: a lock that was granted is held, no other is.
  * Each scenario runs in a process of its own, which an alarm ends.
  *
- * Usage, with fail.c preloaded: torture [--stride N] [--first N] [--only TEXT] [URL]. URL: scenarios of servers,
- * and those of every context, there instead of on a local one; N: only each Nth call fails, or none before the Nth;
- * TEXT: only scenarios whose name has it. Prints TAP.
+ * Usage, with fail.c preloaded: torture [--stride N] [--first N] [--half 1|2] [--only TEXT] [URL]. URL: scenarios of
+ * servers, and those of every context, there instead of on a local one; N: only each Nth call fails, or none before the
+ * Nth; half: each other scenario, for two that run side by side; TEXT: only scenarios whose name has it. Prints TAP.
  */
 #define _GNU_SOURCE
 #include "torture.h"
@@ -47,6 +47,8 @@ struct told {
 };
 static struct told *told;
 static unsigned long stride = 1, first = 1;
+static unsigned long half; /* 0: both */
+static const char *only = "";
 static int kind_that_fails;
 
 void torture_must(bool holds, const char *sentence, liblock_status status) {
@@ -423,9 +425,9 @@ static void judge(const struct torture_scenario *scenario, const char *url, int 
   failures += failed;
 }
 
-static void walk(const struct torture_scenario *scenario, const char *url, const char *only) {
-  for (; scenario->name != NULL; ++scenario) {
-    if (strstr(scenario->name, only) == NULL) continue;
+static void walk(const struct torture_scenario *scenario, const char *url) {
+  for (unsigned long nth = 1; scenario->name != NULL; ++scenario, ++nth) {
+    if (strstr(scenario->name, only) == NULL || (half != 0 && nth % 2 != half % 2)) continue;
     if (url == NULL) {
       judge(scenario, "local:", FAIL_MEMORY, false);
     } else {
@@ -440,7 +442,6 @@ int main(int count, char **words) {
   if (fail_arm == NULL) return fprintf(stderr, "torture: fail.c is not preloaded\n"), 2;
   for (int fd = 3; fd < DESCRIPTORS_MAX; ++fd) close(fd); /* whoever began this has left them open */
   int at = 1;
-  const char *only = "";
   for (; count > at && words[at][0] == '-'; at += 2) {
     const char *value = count > at + 1 ? words[at + 1] : "";
     if (strcmp(words[at], "--stride") == 0) {
@@ -449,6 +450,8 @@ int main(int count, char **words) {
       first = strtoul(value, NULL, 10);
     } else if (strcmp(words[at], "--only") == 0) {
       only = value;
+    } else if (strcmp(words[at], "--half") == 0 && (strcmp(value, "1") == 0 || strcmp(value, "2") == 0)) {
+      half = strtoul(value, NULL, 10);
     } else {
       stride = 0;
     }
@@ -456,14 +459,15 @@ int main(int count, char **words) {
   const char *url = count > at ? words[at] : NULL;
   told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (told == MAP_FAILED || stride == 0 || first == 0)
-    return fprintf(stderr, "usage: torture [--stride N] [--first N] [--only TEXT] [URL]\n"), 2;
-  walk(url != NULL ? torture_servers : torture_local, url, only);
-  walk(torture_anywhere, url, only);
+    return fprintf(stderr, "usage: torture [--stride N] [--first N] [--half 1|2] [--only TEXT] [URL]\n"), 2;
+  walk(url != NULL ? torture_servers : torture_local, url);
+  walk(torture_anywhere, url);
   /* Where libuv begins without memory, it aborts without a word. */
   static const int first_uses[] = {FAIL_THREAD, FAIL_DESCRIPTOR, FAIL_RANDOM, FAIL_MEMORY};
-  for (size_t n = 0; n < (url == NULL ? 4 : 3) && *only == '\0'; ++n)
+  const bool with_first_uses = *only == '\0' && half != 2;
+  for (size_t n = 0; n < (url == NULL ? 4 : 3) && with_first_uses; ++n)
     judge(url == NULL ? torture_local : torture_servers, url == NULL ? "local:" : url, first_uses[n], true);
-  for (int kind = FAIL_THREAD; kind <= FAIL_DESCRIPTOR && url == NULL && *only == '\0'; ++kind) {
+  for (int kind = FAIL_THREAD; kind <= FAIL_DESCRIPTOR && url == NULL && with_first_uses; ++kind) {
     judge(&torture_local[1], "local:", kind, true);
     judge(&torture_local[2], "local:", kind, true);
   }

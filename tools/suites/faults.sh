@@ -15,7 +15,7 @@ nemesis() { # NAME of the figures, ARGUMENT of nemesis.py…
 }
 
 # Most of what it takes is waiting, for connections that broke.
-torture() { run_suites release torture -- --jobs 3 --timeout-multiplier 3; }
+torture() { run_suites release torture -- --jobs 4 --timeout-multiplier 3; }
 bent() {
   run_program "$root/tests/nemesis/selftest.py" --build "$build_root/release"
   nemesis nemesis --jobs 3
