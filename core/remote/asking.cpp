@@ -285,6 +285,7 @@ HeldLock *youngest_of(RemoteInstance &instance, const Reentry::Held &held) {
 // All or nothing: every key must be held by the owner before any is given back.
 void Asking::release_keys(Ask &ask) {
   const auto &owner = static_cast<const RemoteOwner &>(*ask.owner);
+  if (owner.closed.load()) return finish(ask, Status::CLOSED);
   std::vector<std::string> lock_keys;
   for (const std::string &key : ask.keys) {
     std::string lock_key = instance_.keyspace.lock_key(key);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * More rows of the same kind (bad_input_rows.h): what is said to, and of, a quorum of servers.
+ * More rows of the same kind (bad_input_rows.h): what is said to, and of, a quorum of servers. What only a local
+ * context refuses has it in its name, and is left out where the contexts are of servers.
  */
 
 /* open */
@@ -67,7 +68,7 @@ ROW(open_of_a_quorum_with_a_max_ttl_over_a_day, INVALID_ARGUMENT, OPEN_QUORUM_WI
 
 /* acquire */
 ROW(acquire_on_nodes_of_a_local_context, UNSUPPORTED, ACQUIRE_ON(2, "redis://z"))
-ROW(acquire_on_no_nodes_at_a_place, UNSUPPORTED, ACQUIRE_ON(0, NULL))
+ROW(acquire_on_no_nodes_at_a_place_of_a_local_context, UNSUPPORTED, ACQUIRE_ON(0, NULL))
 ROW(acquire_on_nodes_nowhere, INVALID_ARGUMENT, ACQUIRE_WITH(node_count, 1))
 ROW(acquire_with_votes_of_minus_2, INVALID_ARGUMENT, ACQUIRE_WITH(votes, -2))
 ROW(acquire_with_votes_of_16, INVALID_ARGUMENT, ACQUIRE_WITH(votes, 16))
@@ -145,8 +146,9 @@ ROW(quorum_init_async_with_an_unknown_flag, INVALID_ARGUMENT,
 ROW(set_nodes_without_a_context, INVALID_ARGUMENT, liblock_quorum_set_nodes(NULL, NULL, 0, NULL, 0, 0, NULL))
 ROW(set_nodes_of_a_closed_context, CLOSED, liblock_quorum_set_nodes(e->closed, NULL, 0, NULL, 0, 0, NULL))
 ROW(set_nodes_of_a_local_context, UNSUPPORTED, SET_NODES(3, "redis://z", 0))
-ROW(set_nodes_with_all_votes, UNSUPPORTED, SET_NODES(3, "redis://z", LIBLOCK_VOTES_ALL))
-ROW(set_nodes_with_votes_alone, UNSUPPORTED, liblock_quorum_set_nodes(e->context, NULL, 0, NULL, 0, 3, NULL))
+ROW(set_nodes_with_all_votes_in_a_local_context, UNSUPPORTED, SET_NODES(3, "redis://z", LIBLOCK_VOTES_ALL))
+ROW(set_nodes_with_votes_alone_in_a_local_context, UNSUPPORTED,
+    liblock_quorum_set_nodes(e->context, NULL, 0, NULL, 0, 3, NULL))
 ROW(set_nodes_with_too_few_votes, INVALID_ARGUMENT, SET_NODES(4, "redis://z", 2))
 ROW(set_nodes_with_too_many_votes, INVALID_ARGUMENT, SET_NODES(3, "redis://z", 4))
 ROW(set_nodes_with_votes_of_16_alone, INVALID_ARGUMENT,

@@ -214,16 +214,16 @@ ROW(release_keys_of_0_keys, INVALID_ARGUMENT, liblock_release_keys(e->context, e
 ROW(release_keys_with_an_empty_key, INVALID_ARGUMENT,
     liblock_release_keys(e->context, e->owner, BAD_KEYS(0, "", 0), 1, NULL))
 ROW(release_keys_that_are_not_held, NOT_HELD, liblock_release_keys(e->context, e->owner, e->keys, 1, NULL))
-ROW(extend_without_a_context, INVALID_ARGUMENT, liblock_extend(NULL, e->held, 10, LIBLOCK_EXTEND_SET, NULL))
-ROW(extend_of_0, INVALID_HANDLE, liblock_extend(e->context, 0, 10, LIBLOCK_EXTEND_SET, NULL))
-ROW(extend_of_a_forged_lock, INVALID_HANDLE, liblock_extend(e->context, FORGED, 10, LIBLOCK_EXTEND_SET, NULL))
+ROW(extend_without_a_context, INVALID_ARGUMENT, liblock_extend(NULL, e->held, 1000, LIBLOCK_EXTEND_SET, NULL))
+ROW(extend_of_0, INVALID_HANDLE, liblock_extend(e->context, 0, 1000, LIBLOCK_EXTEND_SET, NULL))
+ROW(extend_of_a_forged_lock, INVALID_HANDLE, liblock_extend(e->context, FORGED, 1000, LIBLOCK_EXTEND_SET, NULL))
 ROW(extend_of_a_released_lock, NOT_HELD,
-    liblock_extend(e->context, e->released, 10, LIBLOCK_EXTEND_SET, NULL))
+    liblock_extend(e->context, e->released, 1000, LIBLOCK_EXTEND_SET, NULL))
 ROW(extend_to_0, INVALID_ARGUMENT, liblock_extend(e->context, e->held, 0, LIBLOCK_EXTEND_SET, NULL))
 ROW(extend_to_minus_3, INVALID_ARGUMENT, liblock_extend(e->context, e->held, -3, LIBLOCK_EXTEND_SET, NULL))
-ROW(extend_with_unknown_flags, INVALID_ARGUMENT, liblock_extend(e->context, e->held, 10, 2, NULL))
-ROW(extend_with_negative_flags, INVALID_ARGUMENT, liblock_extend(e->context, e->held, 10, -1, NULL))
-ROW(extend_in_a_closed_context, CLOSED, liblock_extend(e->closed, e->held, 10, LIBLOCK_EXTEND_SET, NULL))
+ROW(extend_with_unknown_flags, INVALID_ARGUMENT, liblock_extend(e->context, e->held, 1000, 2, NULL))
+ROW(extend_with_negative_flags, INVALID_ARGUMENT, liblock_extend(e->context, e->held, 1000, -1, NULL))
+ROW(extend_in_a_closed_context, CLOSED, liblock_extend(e->closed, e->held, 1000, LIBLOCK_EXTEND_SET, NULL))
 ROW(release_key_without_a_context, INVALID_ARGUMENT, liblock_release_key(NULL, KEY("k"), "v", 1, NULL))
 ROW(release_key_of_an_empty_key, INVALID_ARGUMENT, liblock_release_key(e->context, "", 0, "v", 1, NULL))
 ROW(release_key_with_a_size_but_no_value, INVALID_ARGUMENT,
