@@ -282,10 +282,10 @@ HeldLock *youngest_of(RemoteInstance &instance, const Reentry::Held &held) {
 
 }  // namespace
 
-// All or nothing: every key must be held by the owner before any is given back.
+// All or nothing: every key must be held by the owner before any is given back. What an owner holds who was closed
+// meanwhile is still his: this was asked for before the close, which forgets all that he holds.
 void Asking::release_keys(Ask &ask) {
   const auto &owner = static_cast<const RemoteOwner &>(*ask.owner);
-  if (owner.closed.load()) return finish(ask, Status::CLOSED);
   std::vector<std::string> lock_keys;
   for (const std::string &key : ask.keys) {
     std::string lock_key = instance_.keyspace.lock_key(key);
@@ -295,7 +295,8 @@ void Asking::release_keys(Ask &ask) {
   bool lost = false;
   for (const Bytes lock_key : lock_keys) {
     const Reentry::Held *held = instance_.reentry.find(owner, lock_key);
-    if (held == nullptr || youngest_of(instance_, *held) == nullptr) return finish(ask, Status::NOT_HELD);
+    if (held == nullptr || youngest_of(instance_, *held) == nullptr)
+      return finish(ask, owner.closed.load() ? Status::CLOSED : Status::NOT_HELD);
     lost = lost || held->part.lease->is_over(instance_.clock.now());
   }
   auto *several = new Several(ask);

@@ -19,6 +19,7 @@ TESTS = TOOLS.parent / "tests"
 sys.path[:0] = [str(TESTS / "reliability"), str(TESTS / "soak")]
 import goals  # noqa: E402  (the path had to be set first)
 import judging  # noqa: E402
+import plan  # noqa: E402
 import report  # noqa: E402
 
 
@@ -149,6 +150,40 @@ def check_goals(tap):
         tap.rule(f"less_than_{name}_asks_for_is_seen", [] if not_met(results) == [name] else [str(not_met(results))])
 
 
+def asked_for_as_well():
+    """What the plan asks for beyond goals, with all that it is measured by."""
+    results = good_results()
+    programs = {suite: results["suites"].setdefault(suite, {"programs": {}})["programs"]
+                for suite in ("redis", "queue", "quorum")}
+    programs["redis"] |= suite({"redis bad input": (407, {"row": ""}), "redis come and go": (4, {
+        "local_contexts_leave_nothing_in_the_process": "100000 in 1 s",
+        "contexts_on_a_server_leave_nothing_in_the_process": "10000 in 1 s",
+        "the_server_has_none_of_their_connections_left": "10000 connections"})})["programs"]
+    programs["quorum"] |= suite({"quorum bad input": (407, {"row": ""}), "quorum lock": (1, {
+        "a_hundred_waiting_instances_cost_each_node_few_calls_per_hand_over": ""})})["programs"]
+    programs["queue"]["queue"]["tests"][CUT] += ", p99 3.5 ms"
+    return results
+
+
+def told_of(results):
+    return {f"{name}, {asked}": there for name, asked, there in plan.rows(goals.Results(results))}
+
+
+def check_plan(tap):
+    whole = asked_for_as_well()
+    told = told_of(whole)
+    met = [asked for asked, there in told.items() if there.startswith("met")]
+    tap.rule("what_the_plan_asks_for_is_told_as_met", [] if len(met) == 4 else [str(told)])
+    kept = told_of(report.slim(copy.deepcopy(whole), whole))
+    tap.rule("what_is_kept_of_a_run_tells_the_same_of_the_plan", [] if kept == told else [str(kept)])
+    tap.rule("what_the_plan_asks_for_and_nobody_measured_is_told_so",
+             [] if "met" not in [there[:3] for there in told_of({"suites": {}}).values()] else ["it is met"])
+    whole["suites"]["redis"]["programs"]["redis come and go"]["failed"] = 1
+    whole["suites"]["quorum"]["programs"]["quorum bad input"]["failed"] = 1
+    worse = [asked for asked, there in told_of(whole).items() if there != told[asked]]
+    tap.rule("what_failed_is_not_told_as_met", [] if [one[:3] for one in worse] == ["G11", "G13"] else [str(worse)])
+
+
 def check_merging(tap):
     """What a smaller run does to what was kept."""
     life = {"failures": [], "counters": {}}
@@ -225,6 +260,7 @@ def check_soak(tap):
 def main():
     tap = Tap()
     check_goals(tap)
+    check_plan(tap)
     check_merging(tap)
     check_page(tap)
     check_soak(tap)

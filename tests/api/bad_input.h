@@ -13,6 +13,7 @@
 #define FORGED UINT64_C(0xfeedfacecafebeef)
 
 typedef struct environment {
+  const char *url; /* of all contexts */
   liblock_context *context;
   liblock_context *closed;
   liblock_owner *owner;
@@ -81,7 +82,7 @@ static inline const char *const *servers_of(environment *e, size_t count, const 
 #define LEASED(field, value) (e->options = with_ttl(60000), e->options.field = (value), &e->options)
 #define OPEN_WITH(field, value)                                                                          \
   liblock_open(                                                                                          \
-      "local:",                                                                                          \
+      e->url,                                                                                            \
       (e->context_options = context_options(), e->context_options.field = (value), &e->context_options), \
       &e->new_context, NULL)
 #define ACQUIRE_WITH(field, value) liblock_acquire(e->context, KEY("k"), WITH(field, value), &e->lock, NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * More rows of the same kind (bad_input_rows.h): what is said to, and of, a quorum of servers. What only a local
- * context refuses has it in its name, and is left out where the contexts are of servers.
+ * More rows of the same kind (bad_input_rows.h): what is said to, and of, a quorum of servers. What is
+ * unsupported by a local context has that in its name, and is left out where the contexts are of servers.
  */
 
 /* open */
@@ -58,7 +58,10 @@ ROW(open_of_a_local_context_with_observers, INVALID_ARGUMENT,
 ROW(open_with_votes_of_half, INVALID_ARGUMENT, OPEN_QUORUM_WITH(votes, 2))
 ROW(open_with_more_votes_than_servers, INVALID_ARGUMENT, OPEN_QUORUM_WITH(votes, 5))
 ROW(open_with_votes_of_minus_2, INVALID_ARGUMENT, OPEN_QUORUM_WITH(votes, -2))
-ROW(open_of_a_local_context_with_2_votes, INVALID_ARGUMENT, OPEN_WITH(votes, 2))
+ROW(open_of_a_local_context_with_2_votes, INVALID_ARGUMENT,
+    liblock_open("local:",
+                 (e->context_options = context_options(), e->context_options.votes = 2, &e->context_options),
+                 &e->new_context, NULL))
 ROW(open_with_a_restart_policy_of_2, INVALID_ARGUMENT, OPEN_QUORUM_WITH(restart_policy, 2))
 ROW(open_with_a_negative_restart_policy, INVALID_ARGUMENT, OPEN_QUORUM_WITH(restart_policy, -1))
 ROW(open_with_a_clock_step_of_0, INVALID_ARGUMENT, OPEN_QUORUM_WITH(clock_step_ms, 0))

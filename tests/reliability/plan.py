@@ -6,57 +6,57 @@ import re
 
 def of_release(results):
     """Of the lives."""
-    sim = results.get("sim", {})
-    counters = sim.get("counters", {})
+    counters = results["sim"].get("counters", {})
     hours, grants = counters.get("simulated_ms", 0) / 3.6e6, counters.get("grants", 0)
     return (f"not met: {hours:,.0f} hours, {grants:,} grants, {counters.get('faults_in_flight', 0):,} faults; "
             "`sim-quorum --seeds A-B` goes on for as long as one lets it")
 
 
-def tests_of(results, suite):
-    """What each test of it told."""
-    programs = results.get("suites", {}).get(suite, {}).get("programs", {})
-    return {name: figures for one in programs.values() for name, figures in one["tests"].items()}
+def verdict(is_met, told):
+    return f"{'met' if is_met else 'not met'}: {told}"
 
 
 def hand_overs(results):
     """Between processes, while connections for messages are cut."""
-    told = [re.search(r"p99 ([\d.]+) ms", figures) for figures in tests_of(results, "queue").values()]
-    p99 = [float(found.group(1)) for found in told if found]
+    p99 = re.search(r"p99 ([\d.]+) ms", results.test("no wake-up is lost while connections for messages are cut") or "")
     if not p99:
         return "not measured here; p50 is row R7 of docs/performance.md"
-    return f"{'met' if max(p99) < 5 else 'not met'}, while connections for messages are cut: {max(p99)} ms"
+    return verdict(float(p99.group(1)) < 5, f"{p99.group(1)} ms, while connections for messages are cut")
 
 
 def calls_of_nodes(results):
     """Of each, for a hand-over."""
-    is_asserted = any(name.startswith("a_hundred_waiting_instances_cost_each_node_few_calls")
-                      for name in tests_of(results, "quorum"))
+    is_asserted = results.test("a_hundred_waiting_instances_cost_each_node_few_calls_per_hand_over") is not None
     return "met: at most 3 over 100 hand-overs, asserted" if is_asserted else "not measured"
 
 
 def sent_nothing(results):
-    """Bad input, counted by the servers that it could have reached."""
-    programs = {place: results.get("suites", {}).get(place, {}).get("programs", {}).get(f"{place} bad input", {})
-                for place in ("redis", "quorum")}
-    if not all(one.get("passed") for one in programs.values()):
+    """Of the rows of the table, those that run where servers count what they are asked."""
+    programs = [results.program(place, f"{place} bad input") for place in ("redis", "quorum")]
+    if not all(one.get("passed") for one in programs):
         return "not measured"
-    sums = ", ".join(f"{place} {one['passed']}" for place, one in programs.items())
-    is_met = not any(one["failed"] for one in programs.values())
-    return f"{'met' if is_met else 'not met'}, as the servers count what they are asked: rows of the table {sums}"
+    single, quorum = (one["passed"] for one in programs)
+    return verdict(not any(one["failed"] for one in programs), f"one server counts that in {single} rows of the table, "
+                   f"five of a quorum in {quorum}, but for what only they can know")
 
 
 def come_and_gone(results):
-    """Contexts, of the process and of the server that they were on."""
-    told = [(name, figures) for name, figures in tests_of(results, "redis").items() if "contexts" in name and
-            "leave_nothing" in name]
-    return "; ".join(f"{name.split('_leave')[0].replace('_', ' ')}: {figures}" for name, figures in told) or \
-        "not measured"
+    """Contexts that have left nothing, and connections of which the server has none left."""
+    counts = [re.match(r"\d+", results.test(part) or "")
+              for part in ("local_contexts_leave_nothing_in_the_process",
+                           "contexts_on_a_server_leave_nothing_in_the_process",
+                           "the_server_has_none_of_their_connections_left")]
+    program = results.program("redis", "redis come and go")
+    if not program:
+        return "not measured"
+    local, remote, connections = (int(count.group()) if count else 0 for count in counts)
+    return verdict(not program["failed"] and local >= 100_000 and min(remote, connections) >= 10_000,
+                   f"{local:,} local contexts and {remote:,} on a server, with {connections:,} connections")
 
 
 def stopped(results):
     """Of the torture."""
-    programs = results.get("suites", {}).get("faults", {}).get("programs", {})
+    programs = results.suite("faults").get("programs", {})
     ends = sum(int(figures.split("which ")[1].split()[0]) for name, one in programs.items() if "torture" in name
                for figures in one["tests"].values() if "of which" in figures)
     return (f"not met: {ends:,} failed allocations of a loop's thread, all on servers, ended the process; "
@@ -90,4 +90,5 @@ BEYOND = [
 
 
 def rows(results):
+    """results: goals.Results."""
     return [(name, asked, there(results) if callable(there) else there) for name, asked, there in BEYOND]

@@ -83,24 +83,28 @@ def day(path):
 
 
 def slim(results, whole):
-    """Without the names of tests that no goal asks for of the whole, with what was kept, so that a change of one is no
-    change of what is kept."""
-    asked = goals.Results(whole)
-    wanted = set()
-    original = goals.Results.test
+    """Without the names of tests and programs that neither a goal nor the plan asks for of the whole, with what was
+    kept, so that a change of one is no change of what is kept."""
+    tests, programs = set(), set()
 
-    def noted(self, part):
-        wanted.add(part)
-        return original(self, part)
-    goals.Results.test = noted
+    class Noting(goals.Results):
+        def test(self, part):
+            tests.add(part)
+            return super().test(part)
+
+        def program(self, suite, program):
+            programs.add((suite, program))
+            return super().program(suite, program)
+    asked = Noting(whole)
     list(goals.judged(asked))
-    goals.Results.test = original
+    plan.rows(asked)
     for suite, one in results["suites"].items():
         for program in one["programs"].values():
             program["tests"] = {name: figures for name, figures in program["tests"].items()
-                                if any(part in name for part in wanted) or "rare events" in name or "may fail" in name}
+                                if any(part in name for part in tests) or "rare events" in name or "may fail" in name}
         if suite not in ("api", "sim", "faults"):
-            one["programs"] = {name: program for name, program in one["programs"].items() if program["tests"]}
+            one["programs"] = {name: program for name, program in one["programs"].items()
+                               if program["tests"] or (suite, name) in programs}
     return results
 
 
@@ -245,7 +249,7 @@ def more_faults(results):
 
 def plan_table(results):
     return "## Asked for as well\n\nThe plan asks for more than a night or a gate can show:\n\n" + \
-        table(("", "asked for", "now"), plan.rows(results))
+        table(("", "asked for", "now"), plan.rows(goals.Results(results)))
 
 
 def torture_table(results):

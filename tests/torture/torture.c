@@ -6,7 +6,8 @@
  *
  * Usage, with fail.c preloaded: torture [--stride N] [--first N] [--half 1|2] [--only TEXT] [URL]. URL: scenarios of
  * servers, and those of every context, there instead of on a local one; N: only each Nth call fails, or none before the
- * Nth; half: each other scenario, for two that run side by side; TEXT: only scenarios whose name has it. Prints TAP.
+ * Nth; half: each other scenario, for two that run side by side, the second with what fails from the start; TEXT: only
+ * scenarios whose name has it. Prints TAP.
  */
 #define _GNU_SOURCE
 #include "torture.h"
@@ -426,8 +427,8 @@ static void judge(const struct torture_scenario *scenario, const char *url, int 
 }
 
 static void walk(const struct torture_scenario *scenario, const char *url) {
-  for (unsigned long nth = 1; scenario->name != NULL; ++scenario, ++nth) {
-    if (strstr(scenario->name, only) == NULL || (half != 0 && nth % 2 != half % 2)) continue;
+  for (unsigned long nth = 0; scenario->name != NULL; ++scenario) {
+    if (strstr(scenario->name, only) == NULL || (++nth % 2 != half % 2 && half != 0)) continue;
     if (url == NULL) {
       judge(scenario, "local:", FAIL_MEMORY, false);
     } else {
@@ -464,14 +465,14 @@ int main(int count, char **words) {
   walk(torture_anywhere, url);
   /* Where libuv begins without memory, it aborts without a word. */
   static const int first_uses[] = {FAIL_THREAD, FAIL_DESCRIPTOR, FAIL_RANDOM, FAIL_MEMORY};
-  const bool with_first_uses = *only == '\0' && half != 2;
+  const bool with_first_uses = *only == '\0' && half != 1;
   for (size_t n = 0; n < (url == NULL ? 4 : 3) && with_first_uses; ++n)
     judge(url == NULL ? torture_local : torture_servers, url == NULL ? "local:" : url, first_uses[n], true);
   for (int kind = FAIL_THREAD; kind <= FAIL_DESCRIPTOR && url == NULL && with_first_uses; ++kind) {
     judge(&torture_local[1], "local:", kind, true);
     judge(&torture_local[2], "local:", kind, true);
   }
-  if (tests == 0) return fprintf(stderr, "torture: no scenario has '%s' in its name\n", only), 2;
+  if (tests == 0) return fprintf(stderr, "torture: no scenario of that half has '%s' in its name\n", only), 2;
   printf("%s %d - something failed # %lu\n", bitten > 0 ? "ok" : "not ok", tests + 1, bitten);
   printf("1..%d\n", tests + 1);
   return failures != 0 || bitten == 0;

@@ -642,8 +642,8 @@ LIBLOCK_API liblock_status liblock_cancel(liblock_context *context, liblock_requ
  * afterwards NOT_HELD. Since 0.1. */
 LIBLOCK_API liblock_status liblock_release(liblock_context *context, liblock_lock lock, liblock_result *result);
 /* Gives back keys of a named owner, each once, also a part of a multi-key lock; of several handles on one key the
- * youngest gives. All or nothing: NOT_HELD when one key is not held by this owner. A handle whose last key went is
- * NOT_HELD. Since 0.1. */
+ * youngest gives. All or nothing: NOT_HELD when one key is not held by this owner, CLOSED when he was closed before. A
+ * handle whose last key went is NOT_HELD. Since 0.1. */
 LIBLOCK_API liblock_status liblock_release_keys(liblock_context *context, liblock_owner *owner,
                                                 const liblock_bytes *keys, size_t count, liblock_result *result);
 
