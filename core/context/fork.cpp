@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // See fork.hpp. The register of contexts, with the completion queues of each, and that of tables are locked across the
-// fork, so that the child finds them whole; nothing else of the library is, and the child touches nothing else.
+// fork, and who makes or closes a socket, so that the child finds them whole; nothing else of the library is, and the
+// child touches nothing else.
 #include "context/fork.hpp"
 
 #include <pthread.h>
@@ -11,6 +12,7 @@
 #include "context/context.hpp"
 #include "local/table_registry.hpp"
 #include "runtime/thread_runtime.hpp"
+#include "runtime/uv_stream.hpp"
 
 namespace liblock {
 
@@ -29,9 +31,11 @@ Contexts &contexts() {
 void before_fork() {
   contexts().mutex.lock();
   lock_tables_for_fork();
+  UvStream::lock_for_fork();
 }
 
 void after_fork_in_parent() {
+  UvStream::unlock_after_fork();
   unlock_tables_after_fork();
   contexts().mutex.unlock();
 }
@@ -42,6 +46,7 @@ void after_fork_in_child() {
     context->close_descriptors_after_fork();
   }
   contexts().open.clear();
+  UvStream::unlock_after_fork();
   ThreadRuntime::forget_after_fork();
   forget_tables_after_fork();
   contexts().mutex.unlock();

@@ -227,7 +227,6 @@ void Connection::fill(std::string &wire) {
 void Connection::drop(Status status, const std::string &why, uint32_t failures) {
   if (state_ == State::Stopped || state_ == State::Pausing || state_ == State::Idle) return;
   failures_ = std::max(failures_, failures);
-  descriptor_.store(-1, std::memory_order_relaxed);
   if (stream_ != nullptr) std::exchange(stream_, nullptr)->close();
   wipe(out_);
   last_status_ = status;
@@ -262,7 +261,6 @@ void Connection::pause() {
 void Connection::stop() {
   if (state_ == State::Stopped) return;
   state_ = State::Stopped;
-  descriptor_.store(-1, std::memory_order_relaxed);
   if (stream_ != nullptr) std::exchange(stream_, nullptr)->close();
   runtime_.cancel(*this);
   fail_all(Status::CLOSED, "the context is closed");

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -17,6 +18,9 @@
 namespace liblock {
 
 namespace {
+
+// Held while a socket is made, connected and told, and while one is told to be gone and closed. A leaf.
+std::mutex sockets_mutex;
 
 UvStream *self_of(void *handle) { return static_cast<UvStream *>(static_cast<uv_handle_t *>(handle)->data); }
 UvStream *self_of_request(void *request) {
@@ -41,8 +45,12 @@ std::string refusal(int status) {
 
 }  // namespace
 
+void UvStream::lock_for_fork() { sockets_mutex.lock(); }
+
+void UvStream::unlock_after_fork() { sockets_mutex.unlock(); }
+
 UvStream::UvStream(Loop &loop, Listener &listener)
-    : shared_(loop), loop_(loop.uv), listener_(&listener), input_(kReadSize) {
+    : shared_(loop), loop_(loop.uv), listener_(&listener), told_(&listener), input_(kReadSize) {
   uv_prepare_init(loop_, &before_sleep_);
   before_sleep_.data = this;
   connecting_.data = writing_.data = this;
@@ -87,30 +95,37 @@ void UvStream::look_up(const StreamTarget &target) {
 void UvStream::connect_next() {
   LIBLOCK_ASSERT(!has_socket_);
   shared_.is_new = true;
-  const bool unix_socket = !path_.empty();
-  int status;
-  if (unix_socket) {
-    status = uv_pipe_init(loop_, &socket_.pipe, 0);
-  } else {
-    status = uv_tcp_init(loop_, &socket_.tcp);
-  }
-  if (status != 0) return end("no socket can be had", status);
+  const bool is_unix = !path_.empty();
+  if (const int status = make_socket(is_unix); status != 0) return end("no socket can be had", status);
+  if (const int status = connect_socket(is_unix); status != 0) connected(status);
+}
+
+int UvStream::make_socket(bool is_unix) {
+  const int status = is_unix ? uv_pipe_init(loop_, &socket_.pipe, 0) : uv_tcp_init(loop_, &socket_.tcp);
+  if (status != 0) return status;
   socket()->data = this;
   has_socket_ = true;
   socket_closing_ = false;
   ++handles_open_;
+  return 0;
+}
+
+// Nothing is called back before the loop's next turn.
+int UvStream::connect_socket(bool is_unix) {
   const auto done = [](uv_connect_t *request, int result) {
     UvStream *self = self_of_request(request);
     if (!self->closing_) or_end_without_memory([=] { self->connected(result); });
   };
-  if (unix_socket) {
+  const std::lock_guard lock(sockets_mutex);
+  int status = 0;
+  if (is_unix) {
     uv_pipe_connect(&connecting_, &socket_.pipe, path_.c_str(), done);
-    return tell_socket(descriptor());
+  } else {
+    const auto *address = reinterpret_cast<const sockaddr *>(&addresses_[next_address_++]);
+    status = uv_tcp_connect(&connecting_, &socket_.tcp, address, done);
   }
-  const auto *address = reinterpret_cast<const sockaddr *>(&addresses_[next_address_++]);
-  status = uv_tcp_connect(&connecting_, &socket_.tcp, address, done);
   tell_socket(descriptor());
-  if (status != 0) connected(status);
+  return status;
 }
 
 void UvStream::connected(int status) {
@@ -231,6 +246,7 @@ void UvStream::end(const std::string &what, int status) {
 void UvStream::close_socket() {
   if (!has_socket_ || socket_closing_) return;
   socket_closing_ = true;
+  const std::lock_guard lock(sockets_mutex);
   tell_socket(-1);
   uv_close(reinterpret_cast<uv_handle_t *>(&socket_), [](uv_handle_t *handle) {
     UvStream *self = self_of(handle);
@@ -251,6 +267,7 @@ void UvStream::close() {
   set_unsent(false);
   expect_answers(false);
   close_socket();
+  told_ = nullptr;
   uv_close(reinterpret_cast<uv_handle_t *>(&before_sleep_),
            [](uv_handle_t *handle) { self_of(handle)->closed_one(); });
 }
@@ -260,7 +277,7 @@ void UvStream::closed_one() {
 }
 
 void UvStream::tell_socket(int descriptor) {
-  if (listener_ != nullptr) listener_->on_socket(descriptor);
+  if (told_ != nullptr) told_->on_socket(descriptor);
 }
 
 int UvStream::descriptor() const {

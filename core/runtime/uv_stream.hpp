@@ -25,6 +25,10 @@ class UvStream final : public ByteStream {
     uint32_t unsent = 0;   // streams that are to be asked what they want to send
     bool is_new = false;  // there is a socket of which the kernel is told by the loop's next turn alone
   };
+  // Across a fork no socket comes or goes, so that each descriptor that the child inherits has been told.
+  static void lock_for_fork();
+  static void unlock_after_fork();
+
   UvStream(Loop &loop, Listener &listener);
   void open(const StreamTarget &target) override;
   void request_fill() override;
@@ -37,6 +41,8 @@ class UvStream final : public ByteStream {
   int descriptor() const;
   void tell_socket(int descriptor);
   void connect_next();
+  int make_socket(bool is_unix);
+  int connect_socket(bool is_unix);
   void connected(int status);
   void came(ssize_t count, const char *bytes);
   void set_unsent(bool is_unsent);
@@ -56,6 +62,7 @@ class UvStream final : public ByteStream {
   Loop &shared_;
   uv_loop_t *const loop_;
   Listener *listener_;  // nullptr once closed or ended
+  Listener *told_;      // of the socket; nullptr once closed
   union {
     uv_tcp_t tcp;
     uv_pipe_t pipe;

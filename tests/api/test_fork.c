@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -289,6 +290,52 @@ static void a_fork_while_other_threads_lock_leaves_no_lock_taken_in_the_child(vo
   end_context(f.context);
 }
 
+/* Sockets come and go with each of its contexts, which nobody accepts. */
+static void *connect_in_vain(void *argument) {
+  struct busy *b = argument;
+  liblock_context_options options;
+  liblock_context_options_init(&options, sizeof options);
+  options.connect_timeout_ms = 1;
+  while (latch_value(&b->stop) == 0) {
+    liblock_context *context = NULL;
+    b->failures += liblock_open("redis://127.0.0.1:1", &options, &context, NULL) != LIBLOCK_OK;
+    b->failures += liblock_ping(context, NULL) != LIBLOCK_CONNECT;
+    b->failures += liblock_close(context) != LIBLOCK_OK;
+    liblock_context_free(context);
+  }
+  return NULL;
+}
+
+static int no_socket_is_there(void *argument) {
+  const id_list *before = argument;
+  const id_list now = list_descriptors();
+  for (size_t i = 0; i < now.count; i++) {
+    struct stat status;
+    if (list_has(before, now.ids[i]) || fstat(now.ids[i], &status) != 0) continue;
+    CHILD_CHECK(!S_ISSOCK(status.st_mode));
+  }
+  return 0;
+}
+
+static void a_fork_while_sockets_come_and_go_leaves_none_in_the_child(void **state) {
+  (void)state;
+  struct busy busy[2] = {{0}};
+  pthread_t threads[COUNT_OF(busy)];
+  for (size_t i = 0; i < COUNT_OF(busy); i++) {
+    latch_init(&busy[i].stop);
+    assert_int_equal(pthread_create(&threads[i], NULL, connect_in_vain, &busy[i]), 0);
+  }
+  int failures = 0;
+  for (int i = 0; i < 300; i++) failures += run_in_child(no_socket_is_there, opened_by_others) != 0;
+  for (size_t i = 0; i < COUNT_OF(busy); i++) {
+    latch_add(&busy[i].stop, 1);
+    pthread_join(threads[i], NULL);
+    failures += busy[i].failures;
+    latch_destroy(&busy[i].stop);
+  }
+  assert_int_equal(failures, 0);
+}
+
 /* libuv keeps a pipe of its own for the whole process, and makes it anew in a child: it must not count as
  * ours. */
 static void let_libuv_open_what_is_its_own(void) {
@@ -309,6 +356,7 @@ int main(void) {
       cmocka_unit_test(in_the_child_a_name_opens_a_new_table),
       cmocka_unit_test(in_the_child_a_new_context_has_a_runtime_of_its_own),
       cmocka_unit_test(a_fork_while_other_threads_lock_leaves_no_lock_taken_in_the_child),
+      cmocka_unit_test(a_fork_while_sockets_come_and_go_leaves_none_in_the_child),
   };
   return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
 }

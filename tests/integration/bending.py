@@ -26,6 +26,7 @@ class Bender(Strains):
         self.lease = lease
         self.faults = {}  # by whom it happens to
         self.counts = collections.Counter()
+        self.traces = collections.Counter()  # by kind of tests/nemesis/kinds.py: what of it can be counted
         self.copies = {}
         self.mood, self.mood_ends = [], 0
         self.foreign_mark = foreign.call("DUMP", "ll1:node") if foreign else None

@@ -4,12 +4,10 @@
  * that runs at its exit, when what that thread kept for itself (thread_local) has been destroyed. Prints TAP.
  * Usage: exit_loop URL
  */
-#include <liblock/liblock.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
-#include <uv.h>
 
+#include "ends.h"
 #include "tap.h"
 
 static const char key[] = "a key that is longer than short strings are";
@@ -17,42 +15,25 @@ static uv_loop_t loop;
 static liblock_context *context;
 static liblock_lock held;
 
-typedef struct ended {
-  bool came;
-  liblock_completion completion;
-} ended;
-
-static void on_end(const liblock_completion *completion, void *user_data) {
-  ended *end = user_data;
-  end->completion = *completion;
-  end->came = true;
-}
-
-/* The status of a call that was begun with this status, and whose end comes here. */
-static liblock_status end_of(ended *end, liblock_status begun) {
-  while (begun == LIBLOCK_OK && !end->came) uv_run(&loop, UV_RUN_ONCE);
-  return begun == LIBLOCK_OK ? end->completion.status : begun;
-}
-
 static liblock_status acquire(void) {
   ended end = {0};
   liblock_request request;
   const liblock_status status =
-      end_of(&end, liblock_acquire_async(context, key, strlen(key), NULL, on_end, &end, &request));
+      end_of(&loop, &end, liblock_acquire_async(context, key, strlen(key), NULL, on_end, &end, &request));
   held = end.completion.lock;
   return status;
 }
 
 static liblock_status release(void) {
   ended end = {0};
-  return end_of(&end, liblock_release_async(context, held, NULL, on_end, &end, NULL));
+  return end_of(&loop, &end, liblock_release_async(context, held, NULL, on_end, &end, NULL));
 }
 
 static void at_exit(void) {
   check(release() == LIBLOCK_OK, "a_lock_is_released_by_an_exit_handler_on_the_loop_of_the_main_thread");
   check(acquire() == LIBLOCK_OK && release() == LIBLOCK_OK, "another_one_is_acquired_and_released_there");
   ended end = {0};
-  check(acquire() == LIBLOCK_OK && end_of(&end, liblock_close_async(context, on_end, &end)) == LIBLOCK_OK,
+  check(acquire() == LIBLOCK_OK && end_of(&loop, &end, liblock_close_async(context, on_end, &end)) == LIBLOCK_OK,
         "the_context_is_closed_there_and_gives_back_what_it_holds");
   liblock_context_free(context);
   while (uv_run(&loop, UV_RUN_DEFAULT) != 0) {}

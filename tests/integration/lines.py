@@ -140,6 +140,7 @@ def a_piece_is_split():
         bent.sendall(b"x" * 200)
         same(read(bent, 200), b"x" * 200)
         assert len(stage.echo.came) > 10, len(stage.echo.came)
+        assert stage.board.reshaped > 10, stage.board.reshaped
 
 
 @test
@@ -152,6 +153,7 @@ def pieces_are_joined():
             time.sleep(0.005)
         same(read(bent, 20), b"y" * 20)
         assert len(stage.echo.came) <= 3, stage.echo.came
+        assert 1 <= stage.board.reshaped <= 3, stage.board.reshaped
 
 
 @test

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Faults of servers that run and can be reached, and yet do not do what they are asked to. Who is chosen, for how long,
 and what is counted is Bender's."""
+import re
+
 EVICTING = ["allkeys-lru", "allkeys-random", "volatile-lru", "volatile-ttl"]
 
 
@@ -11,7 +13,12 @@ class Strains:
         if server:
             used = int(server.call("INFO", "memory").split(b"used_memory:")[1].split()[0])
             server.call("CONFIG", "SET", "maxmemory", self.dice.choice([1000, used + 1000, used + 30000]))
-            self.begin(who, "out of memory", self.short(), lambda: server.call("CONFIG", "SET", "maxmemory", 0))
+            before = errors_of(server, "OOM")
+
+            def end():
+                server.call("CONFIG", "SET", "maxmemory", 0)
+                self.traces["out-of-memory"] += errors_of(server, "OOM") - before
+            self.begin(who, "out of memory", self.short(), end)
 
     # Until the limit it stands still; then it says BUSY to everybody.
     def keep_busy(self):
@@ -44,3 +51,9 @@ class Strains:
             server.call("CONFIG", "SET", "maxmemory-policy", "noeviction")
             server.call("CONFIG", "SET", "maxmemory", 0)
         self.begin(who, "may evict", self.short() + 0.5, end)
+
+
+def errors_of(server, name):
+    """How often it has answered so, since it was started."""
+    found = re.search(rf"errorstat_{name}:count=(\d+)", server.call("INFO", "errorstats").decode())
+    return int(found[1]) if found else 0

@@ -40,6 +40,7 @@ class Switchboard:
         self.dice = random.Random(seed)
         self.late = 0  # pieces that arrived after their sender had gone
         self.resets = 0  # lines ended within something that was sent
+        self.reshaped = 0  # pieces that went on in several, or several as one, because a manner wants it
         self.should_reset_hollow = False
         self.is_splitting = False  # there is another piece to send, a moment after the last one
         self.is_over = False
@@ -129,7 +130,9 @@ class Switchboard:
             return
         stream = line.streams[direction]
         manners = self.manners_for(line, direction)
-        held = stream.due(time.monotonic(), manners) if stream.pieces else b""
+        waiting = len(stream.pieces)
+        held = stream.due(time.monotonic(), manners) if waiting else b""
+        self.reshaped += waiting - len(stream.pieces) > 1 and any(manner.join for manner in manners)
         self.late += bool(held) and line.streams["up"].is_over
         if held and not self.send(line, direction, held, manners):
             return
@@ -147,6 +150,7 @@ class Switchboard:
                 self.reset(line)
                 return False
         size = min((manner.piece for manner in manners if manner.piece), default=len(held))
+        self.reshaped += size < len(held)
         try:
             del held[:target.send(held[:size])]
         except BlockingIOError:

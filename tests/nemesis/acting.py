@@ -2,7 +2,6 @@
 """The nemesis of one world: begins faults of the given kinds at random moments, some at once, until every kind had its
 turn and the time is over; and knows afterwards which of them hit, that is, acted while an operation was in flight, and
 which were felt: something in flight did not come to the end that it has elsewhere, or took far longer to."""
-import collections
 import contextlib
 import dataclasses
 import statistics
@@ -42,7 +41,6 @@ class Nemesis(BadServers, BadLines, BadClients, Bender):
         self.alone_for = self.lease if world.group == "liars" else self.lease / 2 if world.nodes == 1 else None
         self.alone_until = 0
         self.acts = []
-        self.traces = collections.Counter()  # by kind: what of it shows elsewhere, where anything does
         self.wanted = list(kinds)
         self.bag = []
         self.kind = None

@@ -2,12 +2,12 @@
 """Faults of servers that tests/integration/bending.py does not have. Each is a function without arguments that begins
 it (self.begin), or does nothing where it cannot be now."""
 import contextlib
-import re
 import struct
 import time
 
 from bending import empty
 from harness import ServerError, encode, eventually, read_reply
+from straining import errors_of
 
 JUNK_BYTES, JUNK_SECONDS = 10000, 2
 
@@ -63,10 +63,10 @@ class BadServers:
         if not server:
             return
         server.call("SCRIPT", "FLUSH")
-        before = unknown_scripts(server)
+        before = errors_of(server, "NOSCRIPT")
 
         def end():
-            self.traces["scripts-flushed"] += unknown_scripts(server) - before
+            self.traces["scripts-flushed"] += errors_of(server, "NOSCRIPT") - before
         self.begin(who, "scripts forgotten", self.short(), end)
 
     # Its locks end early, or late; and so again when the step is taken back.
@@ -112,12 +112,6 @@ def pipeline(server, commands):
 
 def evicted_keys(server):
     return int(server.call("INFO", "stats").split(b"evicted_keys:")[1].split()[0])
-
-
-def unknown_scripts(server):
-    """How often it was asked for one that it did not have."""
-    found = re.search(rb"errorstat_NOSCRIPT:count=(\d+)", server.call("INFO", "errorstats"))
-    return int(found[1]) if found else 0
 
 
 def set_clock(server, seconds):

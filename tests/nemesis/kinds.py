@@ -66,8 +66,8 @@ KINDS = [
 NOTHING = Kind(0, "nothing", "no fault at all", "whole", "whole", ("do_nothing",))
 CONTEXTS = ("single", "quorum")
 # Whose acts leave something that can be counted, whoever feels them (run_world.traces).
-LEAVES_TRACES = ("client-forked", "clock-stepped", "delayed", "evicting", "loading", "messages-cut", "reset-in-reply",
-                 "scripts-flushed")
+LEAVES_TRACES = ("client-forked", "clock-stepped", "delayed", "evicting", "loading", "messages-cut", "out-of-memory",
+                 "reset-in-reply", "scripts-flushed", "split-and-joined")
 
 
 def named(name):

@@ -200,7 +200,8 @@ def nemesis_table(results):
         f"as half of them do.{nothing} Traces, of what goes by unfelt where all is well: children that found what " \
         "they should, clocks that were elsewhere, requests that came behind their sender's end, keys that were " \
         "evicted, servers that said LOADING, connections that were ended, those that were reset within an answer, " \
-        "scripts that were asked for in vain.\n\nPromised, and judged, is that nobody holds what another one " \
+        "scripts that were asked for in vain, writes that were refused, what was sent on in other pieces than it " \
+        "came in.\n\nPromised, and judged, is that nobody holds what another one " \
         "holds, that tokens rise, that no update of the resource that looks at tokens is lost, and that " \
         "everybody goes on. Of one server that forgets what it was told, or whose clock jumps (wiped, " \
         "rolled-back, emptied, evicting, failed-over, clock-stepped) " \
