@@ -418,7 +418,6 @@ void Context::close_descriptors_after_fork() {
   for (const auto &weak : completions_) {
     if (const auto c = weak.lock()) c->close_fd_after_fork();
   }
-  engine_->close_descriptors_after_fork();
 }
 
 }  // namespace liblock

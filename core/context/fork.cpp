@@ -46,6 +46,7 @@ void after_fork_in_child() {
     context->close_descriptors_after_fork();
   }
   contexts().open.clear();
+  UvStream::close_all_after_fork();
   UvStream::unlock_after_fork();
   ThreadRuntime::forget_after_fork();
   forget_tables_after_fork();

@@ -70,8 +70,6 @@ class Engine {
   // The last call: ends all waits as CLOSED, gives the locks back or leaves them. `closed` is called when that
   // is done, on any thread.
   virtual void close(bool leave, std::function<void()> closed) = 0;
-  // In the child of a fork, where one thread runs and no lock may be taken.
-  virtual void close_descriptors_after_fork() {}
 };
 
 }  // namespace liblock

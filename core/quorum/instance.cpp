@@ -2,7 +2,6 @@
 // See instance.hpp.
 #include "quorum/instance.hpp"
 
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -273,10 +272,6 @@ std::string Instance::why_not_all(const QuorumRule &rule) const {
                        : "for " + std::to_string(left / kMillisecond) + " ms");
   }
   return text;
-}
-
-void Instance::close_descriptors_after_fork() {
-  for (const auto &node : nodes_) node->link.descriptors([](int fd) { ::close(fd); });
 }
 
 void Instance::begin_lease(const LeaseRef &lease, Nanos sent_at) {

@@ -77,7 +77,6 @@ class Instance final : public RemoteInstance, public std::enable_shared_from_thi
   void closing_goes_on();
 
   void close(bool leave, std::function<void()> closed) override;
-  void close_descriptors_after_fork() override;
   RemoteWaiting &waits() override { return waiting; }
   void begin_lease(const LeaseRef &lease, Nanos sent_at) override;
   void let_go(Lease &lease) override { keeper.let_go(lease); }

@@ -18,7 +18,6 @@
 // when something is sent that must not be passed by what joins it.
 #pragma once
 
-#include <atomic>
 #include <memory>
 
 #include "base/random.hpp"
@@ -79,15 +78,12 @@ class Connection final : private ByteStream::Listener, private Timer {
   // Ends it as the peer would have: for a server that is not what it was. failures: as if so many attempts to reach it
   // had failed.
   void drop(Status status, const std::string &why, uint32_t failures = 0);
-  // From any thread: for the child of a fork.
-  int descriptor() const { return descriptor_.load(std::memory_order_relaxed); }
 
  private:
   enum class State : uint8_t { Idle, Opening, Greeting, Ready, Pausing, Stopped };
   class Greeting;
   class Ping;
 
-  void on_socket(int descriptor) override { descriptor_.store(descriptor, std::memory_order_relaxed); }
   void on_open() override;
   void on_bytes(std::string_view bytes) override;
   void on_end(const std::string &why) override;
@@ -132,7 +128,6 @@ class Connection final : private ByteStream::Listener, private Timer {
   bool was_ever_ready_ = false;
   std::string last_error_;
   Status last_status_ = Status::CONNECT;
-  std::atomic<int> descriptor_{-1};
 };
 
 }  // namespace liblock

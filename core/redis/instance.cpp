@@ -2,7 +2,6 @@
 // See instance.hpp.
 #include "redis/instance.hpp"
 
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -85,10 +84,6 @@ void Instance::taken_away(Bytes lock_key, const std::vector<LeaseRef> &leases, b
 }
 
 bool Instance::needs_server() { return !keeper.empty() || !cleaner.empty() || !waiting.empty(); }
-
-void Instance::close_descriptors_after_fork() {
-  link.descriptors([](int fd) { ::close(fd); });
-}
 
 void Instance::close(bool leave, std::function<void()> closed) {
   closed_ = std::move(closed);

@@ -37,7 +37,6 @@ class Instance final : public RemoteInstance,
   ~Instance();
 
   void close(bool leave, std::function<void()> closed) override;
-  void close_descriptors_after_fork() override;
   void zombies(liblock_zombies_status &status) const override { presence.status(status); }
   Waiting &waits() override { return waiting; }
   void begin_lease(const LeaseRef &lease, Nanos sent_at) override { keeper.begin(lease, sent_at); }

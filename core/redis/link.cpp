@@ -131,10 +131,4 @@ void Link::stop() {
   durable_.stop();
 }
 
-void Link::descriptors(std::function<void(int)> visit) const {
-  for (const Connection *connection : {&commands_, &messages_, &durable_}) {
-    if (const int fd = connection->descriptor(); fd >= 0) visit(fd);
-  }
-}
-
 }  // namespace liblock

@@ -7,7 +7,6 @@
 // words that are forwarded from there would be believed of a lock that the master has given to somebody else.
 #pragma once
 
-#include <functional>
 
 #include "redis/connection.hpp"
 #include "redis/server_clock.hpp"
@@ -72,8 +71,6 @@ class Link {
   // Part of an answer was this error: where it says that, the connection ends.
   void look_at_error(Bytes error);
   void stop();
-  // For the child of a fork.
-  void descriptors(std::function<void(int)> visit) const;
 
  private:
   struct Commands final : Connection::User {

@@ -34,7 +34,6 @@ class RemoteEngine : public Engine {
   std::string explain(Status status) const override;
   Events *events() override { return &instance_->events; }
   void close(bool leave, std::function<void()> closed) override;
-  void close_descriptors_after_fork() override { instance_->close_descriptors_after_fork(); }
 
  protected:
   // owner_id: only compared.

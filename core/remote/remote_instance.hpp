@@ -41,8 +41,6 @@ class RemoteInstance : public Ask::Place {
   void begin(Ask &ask) override { asking.start(ask); }
   // Ends everything; `closed` is called when the servers know, or time is up.
   virtual void close(bool leave, std::function<void()> closed) = 0;
-  // In the child of a fork.
-  virtual void close_descriptors_after_fork() = 0;
   // Any thread.
   virtual void zombies(liblock_zombies_status &) const {}
 

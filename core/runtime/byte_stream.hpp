@@ -28,9 +28,6 @@ class ByteStream {
  public:
   class Listener {
    public:
-    // The descriptor of its socket, before it is connected, and of another one with each address that is tried; -1: it
-    // is about to be closed. For the child of a fork only.
-    virtual void on_socket(int) {}
     virtual void on_open() = 0;
     virtual void on_bytes(std::string_view bytes) = 0;
     // Why it ended, for people. Once; afterwards only close() may be called.

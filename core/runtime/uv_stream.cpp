@@ -4,6 +4,7 @@
 #include "runtime/uv_stream.hpp"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -18,9 +19,6 @@
 namespace liblock {
 
 namespace {
-
-// Held while a socket is made, connected and told, and while one is told to be gone and closed. A leaf.
-std::mutex sockets_mutex;
 
 UvStream *self_of(void *handle) { return static_cast<UvStream *>(static_cast<uv_handle_t *>(handle)->data); }
 UvStream *self_of_request(void *request) {
@@ -45,12 +43,23 @@ std::string refusal(int status) {
 
 }  // namespace
 
-void UvStream::lock_for_fork() { sockets_mutex.lock(); }
+struct UvStream::Sockets {
+  std::mutex mutex;  // a leaf: held while a socket is made and connected, and while one is closed
+  List<UvStream, &UvStream::links_> all;
+};
+constinit UvStream::Sockets UvStream::sockets;
 
-void UvStream::unlock_after_fork() { sockets_mutex.unlock(); }
+void UvStream::lock_for_fork() { sockets.mutex.lock(); }
+
+void UvStream::unlock_after_fork() { sockets.mutex.unlock(); }
+
+// What libuv knows of them may have been in the middle of a change.
+void UvStream::close_all_after_fork() {
+  while (const UvStream *stream = sockets.all.pop_front()) ::close(stream->inherited_);
+}
 
 UvStream::UvStream(Loop &loop, Listener &listener)
-    : shared_(loop), loop_(loop.uv), listener_(&listener), told_(&listener), input_(kReadSize) {
+    : shared_(loop), loop_(loop.uv), listener_(&listener), input_(kReadSize) {
   uv_prepare_init(loop_, &before_sleep_);
   before_sleep_.data = this;
   connecting_.data = writing_.data = this;
@@ -116,7 +125,7 @@ int UvStream::connect_socket(bool is_unix) {
     UvStream *self = self_of_request(request);
     if (!self->closing_) or_end_without_memory([=] { self->connected(result); });
   };
-  const std::lock_guard lock(sockets_mutex);
+  const std::lock_guard lock(sockets.mutex);
   int status = 0;
   if (is_unix) {
     uv_pipe_connect(&connecting_, &socket_.pipe, path_.c_str(), done);
@@ -124,7 +133,8 @@ int UvStream::connect_socket(bool is_unix) {
     const auto *address = reinterpret_cast<const sockaddr *>(&addresses_[next_address_++]);
     status = uv_tcp_connect(&connecting_, &socket_.tcp, address, done);
   }
-  tell_socket(descriptor());
+  inherited_ = descriptor();
+  if (inherited_ >= 0) sockets.all.push_back(this);
   return status;
 }
 
@@ -246,8 +256,8 @@ void UvStream::end(const std::string &what, int status) {
 void UvStream::close_socket() {
   if (!has_socket_ || socket_closing_) return;
   socket_closing_ = true;
-  const std::lock_guard lock(sockets_mutex);
-  tell_socket(-1);
+  const std::lock_guard lock(sockets.mutex);
+  if (std::exchange(inherited_, -1) >= 0) sockets.all.remove(this);
   uv_close(reinterpret_cast<uv_handle_t *>(&socket_), [](uv_handle_t *handle) {
     UvStream *self = self_of(handle);
     self->has_socket_ = false;
@@ -267,17 +277,12 @@ void UvStream::close() {
   set_unsent(false);
   expect_answers(false);
   close_socket();
-  told_ = nullptr;
   uv_close(reinterpret_cast<uv_handle_t *>(&before_sleep_),
            [](uv_handle_t *handle) { self_of(handle)->closed_one(); });
 }
 
 void UvStream::closed_one() {
   if (--handles_open_ == 0) delete this;
-}
-
-void UvStream::tell_socket(int descriptor) {
-  if (told_ != nullptr) told_->on_socket(descriptor);
 }
 
 int UvStream::descriptor() const {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <vector>
 
+#include "base/list.hpp"
 #include "runtime/byte_stream.hpp"
 
 namespace liblock {
@@ -25,9 +26,10 @@ class UvStream final : public ByteStream {
     uint32_t unsent = 0;   // streams that are to be asked what they want to send
     bool is_new = false;  // there is a socket of which the kernel is told by the loop's next turn alone
   };
-  // Across a fork no socket comes or goes, so that each descriptor that the child inherits has been told.
+  // Across a fork no socket of a stream comes or goes; the child closes all that it has inherited.
   static void lock_for_fork();
   static void unlock_after_fork();
+  static void close_all_after_fork();
 
   UvStream(Loop &loop, Listener &listener);
   void open(const StreamTarget &target) override;
@@ -36,10 +38,12 @@ class UvStream final : public ByteStream {
   void close() override;
 
  private:
+  struct Sockets;
+  static Sockets sockets;
+
   ~UvStream() override;
   void look_up(const StreamTarget &target);
   int descriptor() const;
-  void tell_socket(int descriptor);
   void connect_next();
   int make_socket(bool is_unix);
   int connect_socket(bool is_unix);
@@ -62,11 +66,13 @@ class UvStream final : public ByteStream {
   Loop &shared_;
   uv_loop_t *const loop_;
   Listener *listener_;  // nullptr once closed or ended
-  Listener *told_;      // of the socket; nullptr once closed
   union {
     uv_tcp_t tcp;
     uv_pipe_t pipe;
   } socket_{};
+  // Of those that have a socket, and its descriptor: guarded by the mutex of all sockets.
+  ListLinks<UvStream> links_;
+  int inherited_ = -1;
   uv_prepare_t before_sleep_{};
   uv_connect_t connecting_{};
   uv_write_t writing_{};

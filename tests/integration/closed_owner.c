@@ -8,6 +8,8 @@
 #include "ends.h"
 #include "tap.h"
 
+enum { PATIENCE_MS = 5000 }; /* a busy machine is no reason to be in doubt */
+
 static uv_loop_t loop;
 
 static void must(liblock_status status, const char *what) {
@@ -21,6 +23,7 @@ static liblock_context *open_on_loop(const char *url) {
   liblock_context_options options;
   liblock_context_options_init(&options, sizeof options);
   options.uv_loop = &loop;
+  options.connect_timeout_ms = options.command_timeout_ms = PATIENCE_MS;
   must(liblock_open(url, &options, &context, NULL), "open");
   return context;
 }

@@ -12,8 +12,8 @@ class Strains:
         who, server = self.server()
         if server:
             used = int(server.call("INFO", "memory").split(b"used_memory:")[1].split()[0])
-            server.call("CONFIG", "SET", "maxmemory", self.dice.choice([1000, used + 1000, used + 30000]))
             before = errors_of(server, "OOM")
+            server.call("CONFIG", "SET", "maxmemory", self.dice.choice([1000, used + 1000, used + 30000]))
 
             def end():
                 server.call("CONFIG", "SET", "maxmemory", 0)

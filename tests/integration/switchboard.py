@@ -150,9 +150,10 @@ class Switchboard:
                 self.reset(line)
                 return False
         size = min((manner.piece for manner in manners if manner.piece), default=len(held))
-        self.reshaped += size < len(held)
         try:
-            del held[:target.send(held[:size])]
+            sent = target.send(held[:size])
+            self.reshaped += sent == size < len(held)
+            del held[:sent]
         except BlockingIOError:
             pass
         except OSError:
