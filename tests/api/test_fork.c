@@ -267,6 +267,18 @@ static void *keep_busy(void *argument) {
   return NULL;
 }
 
+/* How often one of them failed. */
+static int end_busy(struct busy *busy, const pthread_t *threads, size_t count) {
+  int failures = 0;
+  for (size_t i = 0; i < count; i++) {
+    latch_add(&busy[i].stop, 1);
+    pthread_join(threads[i], NULL);
+    failures += busy[i].failures;
+    latch_destroy(&busy[i].stop);
+  }
+  return failures;
+}
+
 static void a_fork_while_other_threads_lock_leaves_no_lock_taken_in_the_child(void **state) {
   (void)state;
   static struct busy busy[3];
@@ -281,13 +293,7 @@ static void a_fork_while_other_threads_lock_leaves_no_lock_taken_in_the_child(vo
   }
   int failures = 0;
   for (int i = 0; i < 50; i++) failures += run_in_child(the_name_is_a_new_table, &f) != 0;
-  for (size_t i = 0; i < COUNT_OF(busy); i++) {
-    latch_add(&busy[i].stop, 1);
-    pthread_join(threads[i], NULL);
-    failures += busy[i].failures;
-    latch_destroy(&busy[i].stop);
-  }
-  assert_int_equal(failures, 0);
+  assert_int_equal(failures + end_busy(busy, threads, COUNT_OF(busy)), 0);
   end_context(f.context);
 }
 
@@ -342,13 +348,7 @@ static void a_fork_while_sockets_come_and_go_leaves_none_in_the_child(void **sta
     failures += run_in_child(no_socket_is_there, &others) != 0;
     close(others);
   }
-  for (size_t i = 0; i < COUNT_OF(busy); i++) {
-    latch_add(&busy[i].stop, 1);
-    pthread_join(threads[i], NULL);
-    failures += busy[i].failures;
-    latch_destroy(&busy[i].stop);
-  }
-  assert_int_equal(failures, 0);
+  assert_int_equal(failures + end_busy(busy, threads, COUNT_OF(busy)), 0);
 }
 
 /* libuv keeps a pipe of its own for the whole process, and makes it anew in a child: it must not count as
