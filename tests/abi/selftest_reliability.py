@@ -213,6 +213,8 @@ def check_page(tap):
         # In an order that is not the one in which they are kept.
         fuzz = {"executions": {"words": 1, "calls": 7}, "seconds": 1, "findings": 0, "command": "./dev test fuzz"}
         (left / "fuzz.json").write_text(json.dumps(fuzz), encoding="utf-8")
+        gate = {"seconds": 2700, "suites": 9, "failed": 0}
+        (left / "gate.json").write_text(json.dumps(gate), encoding="utf-8")
 
         def run(*words):
             return subprocess.run([sys.executable, root / "tests/reliability/report.py", root, *words],
@@ -222,6 +224,10 @@ def check_page(tap):
         tap.rule("a_page_that_a_run_has_written_passes", [] if ended == [0, 0] else [str(ended)])
         page.write_text(page.read_text(encoding="utf-8").replace("| calls | 7 |", "| calls | 70 |"), encoding="utf-8")
         tap.rule("a_page_that_was_edited_by_hand_is_noticed", [] if run("--check") == 1 else ["it passed"])
+        for name, what in (("took_too_long", {"seconds": 2701}), ("failed", {"failed": 1})):
+            (left / "gate.json").write_text(json.dumps(gate | what), encoding="utf-8")
+            ended = [run("--write"), run("--check")]
+            tap.rule(f"a_page_of_a_gate_that_{name}_is_noticed", [] if ended == [0, 1] else [str(ended)])
 
 
 # what rises, and the rule that must fall alone
