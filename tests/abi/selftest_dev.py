@@ -158,6 +158,9 @@ def lives_ahead(tap):
             judge(tap, name, run(root, "dev", ["test", "gate"], {}), f"3 passed, {status} failed", status)
             runs = program.with_name("sim-quorum.runs").read_text(encoding="utf-8").split()
             tap.rule(f"{name}_by_one_run", [] if runs == ["/dev/null"] else [str(runs)])
+            told, lived = (root / "build" / file for file in ("reliability/sim.json", "logs/lives-told.status"))
+            tap.rule(f"{name}_as_figures_of_this_run",  # which are given its commit
+                     [] if told.stat().st_mtime > lived.stat().st_mtime else ["sim.json is as old as the lives"])
 
 
 def main():

@@ -45,6 +45,11 @@ def check_forms(tap):
              [] if without == NIGHTS_ALONE else [f"without a form for the gate: {sorted(without)}"])
     tap.rule("the_gate_has_a_part_of_each_layer", [
         f"{layer}: {name}" for layer, names in LAYERS.items() for name in names if "gate" not in of.get(name, ())])
+    tap.rule("no_suite_leaves_figures_in_the_name_of_another_which_would_delete_them", [
+        f"{name}: {left}.json" for name in of
+        for left in re.findall(r"LIBLOCK_RELIABILITY/([\w-]+)\.json",
+                               (ROOT / f"tools/suites/{name}.sh").read_text(encoding="utf-8"))
+        if left in of and left != name])
     usage = subprocess.run([ROOT / "dev", "help"], capture_output=True, text=True, check=True).stdout
     listed = set(usage.partition("Suites:")[2].partition("./dev")[0].split())
     tap.rule("every_suite_has_its_place_among_those_that_run", sorted(set(of) ^ listed))

@@ -8,7 +8,7 @@ import signal
 import time
 
 from harness import ServerError, eventually
-from straining import Strains
+from straining import Strains, connections_of, errors_of, greetings_of, requests_before
 
 
 class Fault:
@@ -84,20 +84,25 @@ class Bender(Strains):
 
     # ----- servers
 
-    def stopped(self, what, change=lambda server: None):
+    def kill_server(self, server, kind):
+        """What its clients lose is their connections."""
+        self.traces[kind] += connections_of(server)
+        server.kill()
+
+    def stopped(self, what, kind, change=lambda server: None):
         who, server = self.server()
         if not server:
             return
-        server.kill()
+        self.kill_server(server, kind)
         change(server)
 
         self.begin(who, what, self.short(), server.start)
 
     def kill(self):
-        self.stopped("killed with data")
+        self.stopped("killed with data", "killed")
 
     def wipe(self):
-        self.stopped("killed without data", empty)
+        self.stopped("killed without data", "wiped", empty)
 
     # As after a power loss: the files are those of a while ago.
     def roll_back(self):
@@ -105,7 +110,7 @@ class Bender(Strains):
             number = self.dice.choice(list(self.copies))
             if ("server", number) not in self.faults:
                 who, server = ("server", number), self.servers[number]
-                server.kill()
+                self.kill_server(server, "rolled-back")
                 empty(server)
                 shutil.copytree(self.copies[number], server.directory / "appendonlydir")
                 self.begin(who, "rolled back", self.short(), server.start)
@@ -118,9 +123,9 @@ class Bender(Strains):
         how = self.dice.randrange(3)
         for server in lost:
             if how == 0:
-                server.call("FLUSHALL")
+                self.empty_at_once(server, "wiped")
                 continue
-            server.kill()
+            self.kill_server(server, "wiped")
             empty(server)
             number = self.servers.index(server)
             if how == 1 and number in self.copies:
@@ -153,7 +158,11 @@ class Bender(Strains):
         who, server = self.server()
         if server:
             server.signal(signal.SIGSTOP)
-            self.begin(who, what, seconds, lambda: server.signal(signal.SIGCONT))
+
+            def end():
+                self.traces["stopped"] += requests_before(server)
+                server.signal(signal.SIGCONT)
+            self.begin(who, what, seconds, end)
 
     def told(self, what, *words):
         who, server = self.server()
@@ -163,8 +172,15 @@ class Bender(Strains):
         self.counts[what] += 1
         return answer
 
+    def empty_at_once(self, server, kind):
+        self.traces[kind] += server.call("DBSIZE")
+        server.call("FLUSHALL")
+
     def flush(self):
-        self.told("emptied", "FLUSHALL")
+        _, server = self.server()
+        if server:
+            self.empty_at_once(server, "emptied")
+            self.counts["emptied"] += 1
 
     def forget_scripts(self):
         self.told("scripts forgotten", "SCRIPT", "FLUSH")
@@ -175,8 +191,13 @@ class Bender(Strains):
     def demote(self):
         who, server = self.server()
         if server:
+            before = errors_of(server, "READONLY")
             server.call("REPLICAOF", "127.0.0.1", "1")
-            self.begin(who, "made a replica", self.short(), lambda: server.call("REPLICAOF", "NO", "ONE"))
+
+            def end():
+                server.call("REPLICAOF", "NO", "ONE")
+                self.traces["made-replica"] += errors_of(server, "READONLY") - before
+            self.begin(who, "made a replica", self.short(), end)
 
     # Another quorum's server in its place, for a while; then its own files again, or none.
     def replace(self):
@@ -193,6 +214,7 @@ class Bender(Strains):
         server.call("RESTORE", "ll1:node", 0, self.foreign_mark, "REPLACE")
 
         def end():
+            self.traces["replaced"] += greetings_of(server)
             server.kill()
             empty(server)
             if aside:

@@ -116,6 +116,11 @@ class Clients:
     def signal(self, client, what):
         self.running[client].send_signal(what)
 
+    def stands_still(self, client):
+        """By the kernel's word."""
+        status = pathlib.Path(f"/proc/{self.running[client].pid}/stat").read_text()
+        return status.rpartition(")")[2].split()[0] == "T"
+
     def moments(self, client):
         return [read_moment(file) for file in self.files(client, "now")]
 
@@ -193,7 +198,7 @@ def read_call(line):
 
 
 def judge_spans(check, calls, *arguments):
-    """(what is wrong, one line each; a line of figures), by check-intervals."""
+    """(what is wrong, one line each, of which not all are told; a line of figures), by check-intervals."""
     spans = "\n".join(call.span() for call in calls if call.is_hold)
     judged = subprocess.run([check, *arguments], input=spans, capture_output=True, text=True)
     lines = judged.stdout.splitlines()

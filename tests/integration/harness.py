@@ -7,6 +7,7 @@ import ctypes
 import functools
 import os
 import pathlib
+import re
 import secrets
 import select
 import shutil
@@ -65,6 +66,13 @@ def encode(*words):
 
 class ServerError(Exception):
     pass
+
+
+def recipe():
+    """The rights for locking, as docs/operations.md gives them."""
+    page = pathlib.Path(__file__).parents[2].joinpath("docs/operations.md").read_text(encoding="utf-8")
+    line = re.search(r"^    ACL SETUSER locker on >PASSWORD (.*?)\n\n", page, re.MULTILINE | re.DOTALL)
+    return tuple(line.group(1).split())
 
 
 @functools.cache
@@ -341,7 +349,7 @@ TESTS = []
 
 
 def test(function):
-    """A test: its name is its sentence. A failing assert fails it."""
+    """A test: its name is its sentence. A failing assert fails it; what it returns, if anything, is its figures."""
     TESTS.append(function)
     return function
 
@@ -385,8 +393,8 @@ def main():
     for number, function in enumerate(chosen, 1):
         began = time.monotonic()
         try:
-            function()
-            print(f"ok {number} - {function.__name__} # {time.monotonic() - began:.2f} s", flush=True)
+            figures = function() or f"{time.monotonic() - began:.2f} s"
+            print(f"ok {number} - {function.__name__} # {figures}", flush=True)
         except Exception as error:  # whatever it is, the next test runs
             failed += 1
             print(f"not ok {number} - {function.__name__}", flush=True)

@@ -25,6 +25,7 @@ class Manner:
     rate: float = 0
     swallow: bool = False
     reset_after: int = None
+    swallowed: int = dataclasses.field(default=0, init=False)  # pieces, by now
 
     def is_for(self, line, direction):
         return (direction in self.directions and self.client in (None, line.name) and
@@ -45,6 +46,7 @@ class Stream:
         for manner in manners:
             if manner.swallow:
                 self.is_hollow = True
+                manner.swallowed += bool(data)
             if manner.delay:
                 due = max(due, now + dice.uniform(*manner.delay))
             if manner.join:

@@ -34,12 +34,18 @@ class Proxy:
         self.cut_after = {"up": None, "down": None}  # bytes, then RST
         self.hold = False  # requests are kept, also when the client goes, and delivered by let_go()
         self.hold_of = set()  # the same, of these connections to the server
+        self.deaf = set()  # nobody hears what the server answers on these
         self.held = []
 
     def hold_open(self):
         """What is open now; connections that come pass."""
         with self.guard:
             self.hold_of = {server for _, server in self.pairs}
+
+    def lose_answers_of_open(self):
+        """Of what is open now; on connections that come answers are heard."""
+        with self.guard:
+            self.deaf = {server for _, server in self.pairs}
 
     def holds(self, direction, target):
         return direction == "up" and (self.hold or target in self.hold_of)
@@ -79,7 +85,7 @@ class Proxy:
                 return
             if self.delay[direction]:
                 time.sleep(self.delay[direction])
-            if self.swallow[direction]:
+            if self.swallow[direction] or (direction == "down" and source in self.deaf):
                 continue
             if self.holds(direction, target):
                 self.held.append((target, data))

@@ -8,6 +8,7 @@ import statistics
 import time
 
 from harness import SLOW, Agent, Server, eventually, main, same, status, take_turns, test
+from networks import Proxy
 from quorums import MAX_TTL_MS, Quorum, found, opened
 
 LONG = {"ttl_ms": MAX_TTL_MS}  # nothing is renewed meanwhile
@@ -130,6 +131,30 @@ def a_release_is_whole_with_two_nodes_dead_partial_with_three_and_in_doubt_with_
                 answer = released(agent, doubtful, "IN_DOUBT")
                 assert answer.seconds < 1 * SLOW, answer
         assert eventually(lambda: not any(quorum[i].call("EXISTS", "liblock:p", "liblock:d") for i in (2, 3, 4)))
+
+
+@test
+def a_grant_of_all_nodes_that_nobody_heard_of_is_free_within_two_time_outs_and_a_round_trip():
+    timeout_ms, round_trip_ms, slowest_ms = 400, 50, 0
+    with contextlib.ExitStack() as stack:
+        quorum = stack.enter_context(Quorum())
+        proxies = [stack.enter_context(Proxy(server.port)) for server in quorum.servers]
+        agent = stack.enter_context(Agent())
+        url = "quorum:" + ",".join(proxy.url for proxy in proxies)
+        status(agent("open", "c", url, max_ttl_ms=MAX_TTL_MS, command_timeout_ms=timeout_ms,
+                     connect_timeout_ms=timeout_ms), "OK")
+        for number in range(6):
+            released(agent, locked(agent, **LONG))  # all nodes can be asked again
+            for proxy in proxies:
+                proxy.lose_answers_of_open()
+            unheard = agent.ask("try", "c", f"unheard{number}", **LONG)
+            assert eventually(lambda: quorum.held_on(f"unheard{number}") == 5)
+            began = time.monotonic()
+            assert eventually(lambda: quorum.held_on(f"unheard{number}") == 0), "it was left behind"
+            slowest_ms = max(slowest_ms, 1000 * (time.monotonic() - began))
+            status(unheard.result(), "IN_DOUBT", "NO_QUORUM")
+    assert slowest_ms <= (2 * timeout_ms + round_trip_ms) * SLOW, slowest_ms
+    return f"6 grants, the slowest free after {slowest_ms:.0f} ms, with a time-out of {timeout_ms} ms"
 
 
 @test

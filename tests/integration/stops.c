@@ -3,6 +3,7 @@
  * Fifty processes hold a key each, and are stopped (SIGSTOP) for longer than their leases last, again and again.
  * Meanwhile another process takes all the keys; only then they go on. None of them
  *   - is told by any call that it still holds its lock, from its first instruction on,
+ *   - goes without the notice that it is lost, or has that twice,
  *   - can extend it, or take anything from the new holder by releasing it,
  *   - has a token that is not smaller than the new holder's.
  * Usage: stops URL (servers that nobody else uses). Prints TAP. LIBLOCK_TEST_SIZE says how many stops there are: quick
@@ -34,10 +35,11 @@ enum { Wants, Holds, Taken, Asked };
 
 struct shared {
   atomic_bool stop;
-  atomic_ullong believed, extended, released, failed;
+  atomic_ullong believed, extended, released, failed, missed;
   struct {
     atomic_int state;
     atomic_ullong token;
+    atomic_int stops, losses; /* that came, and of which it was told */
   } of[CHILDREN];
 };
 
@@ -52,6 +54,20 @@ static bool believes(liblock_context *context, liblock_lock lock) {
   return is_held || liblock_remaining_ms(context, lock, &remaining_ms) == LIBLOCK_OK;
 }
 
+static void on_lost(const liblock_completion *completion, void *losses) {
+  (void)completion;
+  atomic_fetch_add((atomic_int *)losses, 1);
+}
+
+/* One for each stop, and none before. */
+static void wait_until_told(int number) {
+  atomic_int *losses = &shared->of[number].losses;
+  const int stops = atomic_fetch_add(&shared->of[number].stops, 1) + 1;
+  const int64_t until = now_ms() + PATIENCE_MS / 4;
+  while (atomic_load(losses) < stops && now_ms() < until) pause_ms(1);
+  if (atomic_load(losses) != stops) atomic_fetch_add(&shared->missed, 1);
+}
+
 static void hold_once(liblock_context *context, int number) {
   atomic_int *state = &shared->of[number].state;
   char key[24];
@@ -61,6 +77,8 @@ static void hold_once(liblock_context *context, int number) {
   options.ttl_ms = TTL_MS;
   options.renew = 1;
   options.wait_ms = 100;
+  options.on_lost = on_lost;
+  options.on_lost_user_data = &shared->of[number].losses;
   liblock_lock lock;
   uint64_t token = 0;
   if (liblock_acquire(context, key, (size_t)size, &options, &lock, NULL) != LIBLOCK_OK) return;
@@ -74,6 +92,7 @@ static void hold_once(liblock_context *context, int number) {
   if (believes(context, lock)) atomic_fetch_add(&shared->believed, 1);
   if (liblock_extend(context, lock, TTL_MS, LIBLOCK_EXTEND_SET, NULL) == LIBLOCK_OK)
     atomic_fetch_add(&shared->extended, 1);
+  wait_until_told(number);
   if (liblock_release(context, lock, NULL) == LIBLOCK_OK) atomic_fetch_add(&shared->released, 1);
   atomic_store(state, Asked);
   while (!atomic_load(&shared->stop) && atomic_load(state) == Asked) pause_ms(1);
@@ -160,6 +179,10 @@ int main(int count, char **words) {
   snprintf(figures, sizeof figures, "%d stops", stops);
   check_figures(atomic_load(&shared->believed) == 0,
                 "nobody who was stopped past his lease believes in it afterwards", figures);
+  bool is_whole = atomic_load(&shared->missed) == 0;
+  for (int i = 0; i < CHILDREN; i++)
+    is_whole = is_whole && atomic_load(&shared->of[i].losses) == stops / CHILDREN;
+  check_figures(is_whole, "each of them is told once that it has lost its lock", figures);
   check(atomic_load(&shared->extended) == 0, "nobody of them extends it");
   check(atomic_load(&shared->released) == 0, "nobody of them gives back what is another one's");
   check(atomic_load(&shared->failed) == 0, "the new holder has a larger token, and keeps what he has");

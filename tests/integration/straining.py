@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Faults of servers that run and can be reached, and yet do not do what they are asked to. Who is chosen, for how long,
 and what is counted is Bender's."""
+import pathlib
 import re
 
+ESTABLISHED = "01"
 EVICTING = ["allkeys-lru", "allkeys-random", "volatile-lru", "volatile-ttl"]
 
 
@@ -24,7 +26,12 @@ class Strains:
     def keep_busy(self):
         who, server = self.server()
         if server:
-            end = server.keep_busy(limit_ms=self.dice.choice([5, 5, 300]))
+            before = errors_of(server, "BUSY")
+            release = server.keep_busy(limit_ms=self.dice.choice([5, 5, 300]))
+
+            def end():
+                release()
+                self.traces["busy"] += errors_of(server, "BUSY") - before
             self.begin(who, "busy with a script", self.short(), end)
 
     # As where there is much to copy: it stands still first, and is slow to write afterwards.
@@ -53,7 +60,32 @@ class Strains:
         self.begin(who, "may evict", self.short() + 0.5, end)
 
 
+def number_in(server, section, what):
+    """Of what it says of itself; 0 where it says nothing of that."""
+    found = re.search(rf"{what}(\d+)", server.call("INFO", section).decode())
+    return int(found[1]) if found else 0
+
+
 def errors_of(server, name):
     """How often it has answered so, since it was started."""
-    found = re.search(rf"errorstat_{name}:count=(\d+)", server.call("INFO", "errorstats").decode())
-    return int(found[1]) if found else 0
+    return number_in(server, "errorstats", f"errorstat_{name}:count=")
+
+
+def connections_of(server):
+    """But that over which it is asked."""
+    return number_in(server, "clients", "connected_clients:") - 1
+
+
+def greetings_of(server):
+    """How many clients have told it their names since it was started."""
+    return number_in(server, "commandstats", r"cmdstat_client\|setname:calls=")
+
+
+def requests_before(server):
+    """Connections on which something stands that it has not read, of a server that stands still, by the kernel."""
+    def of(line):
+        local, _, state, queues = line.split()[1:5]
+        return int(local.rpartition(":")[2], 16) == server.port and state == ESTABLISHED and \
+            int(queues.partition(":")[2], 16) > 0
+    return sum(of(line) for name in ("tcp", "tcp6")
+               for line in pathlib.Path("/proc/net", name).read_text().splitlines()[1:])

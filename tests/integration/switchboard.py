@@ -40,6 +40,7 @@ class Switchboard:
         self.dice = random.Random(seed)
         self.late = 0  # pieces that arrived after their sender had gone
         self.resets = 0  # lines ended within something that was sent
+        self.held_up = 0  # pieces that came while their line was cut
         self.reshaped = 0  # pieces that went on in several, or several as one, because a manner wants it
         self.should_reset_hollow = False
         self.is_splitting = False  # there is another piece to send, a moment after the last one
@@ -118,6 +119,7 @@ class Switchboard:
             line.begun += data
             named = NAME.search(line.begun)
             line.name = named.group(1).decode() if named else None
+        self.held_up += bool(data) and (line.name, line.number, direction) in self.cuts
         stream.add(data, time.monotonic(), self.manners_for(line, direction), self.dice)
         self.forward(line, direction)
 

@@ -34,12 +34,17 @@ class BadClients:
         if name:
             self.clients.signal(name, signal.SIGSTOP)
             seconds = self.lease * self.dice.choice([1.1, 1.5, 2])
-            self.begin(who, "client stopped", seconds, lambda: self.clients.signal(name, signal.SIGCONT))
+
+            def end():
+                self.traces["client-stopped"] += self.clients.stands_still(name)
+                self.clients.signal(name, signal.SIGCONT)
+            self.begin(who, "client stopped", seconds, end)
 
     def kill_one(self, what, who, name):
         if name:
             self.begin(who, what, self.short(), lambda: self.clients.start(name))
             self.clients.kill(name)
+            self.traces["client-killed"] += self.clients.running[name].returncode == -signal.SIGKILL
 
     def kill_holder(self):
         self.kill_one("holder killed", *self.holder())

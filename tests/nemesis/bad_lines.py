@@ -4,12 +4,14 @@ from manners import Manner
 
 
 class BadLines:
-    def lay(self, what, manner, seconds, hollow=False):
+    def lay(self, what, manner, seconds):
         self.board.lay(manner)
+        kind = self.kind.name
 
         def end():
             self.board.lift(manner)
-            if hollow:
+            if manner.swallow:
+                self.traces[kind] += manner.swallowed
                 self.board.reset_hollow()
         self.begin(("lines", id(manner)), what, seconds, end)
 
@@ -20,12 +22,12 @@ class BadLines:
 
     def drop_replies(self):
         manner = Manner(**self.some(), directions=("down",), swallow=True)
-        self.lay("replies dropped", manner, self.short(), hollow=True)
+        self.lay("replies dropped", manner, self.short())
 
     # Now and then for as long as the library needs to see it by itself.
     def half_open(self):
         seconds = self.dice.choice([self.short(), self.short(), 3 + self.dice.random()])
-        self.lay("half open", Manner(**self.some(), swallow=True), seconds, hollow=True)
+        self.lay("half open", Manner(**self.some(), swallow=True), seconds)
 
     # Longer than their senders wait, who have cleaned up when they arrive.
     def hold_requests(self):

@@ -83,7 +83,7 @@ class BadServers:
         who, server = self.server()
         if not server or not self.replica or not is_linked(self.replica):
             return
-        server.kill()
+        self.kill_server(server, "failed-over")
         old, new = server, self.replica
         new.call("REPLICAOF", "NO", "ONE")
         self.servers[0], self.replica = new, None

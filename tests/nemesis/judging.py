@@ -2,6 +2,7 @@
 """What is made of a history: the calls that clients wrote down, judged by the interval sweep (check-intervals) and by
 Porcupine (judge/), which know nothing of each other, and the resource by its own count."""
 import dataclasses
+import re
 import subprocess
 
 from clients import judge_spans
@@ -10,7 +11,6 @@ from worlds import LEASE_MS
 
 JUDGE_SECONDS = 60
 HEARS_WITHIN_NS = (LEASE_MS + 100) * 1e6  # a process of a lock that was forgotten: when its lease ends, at the latest
-WRITTEN_MAX = 5  # of the lines that say what is wrong
 
 
 def porcupine(judge, calls, model):
@@ -64,7 +64,7 @@ def given_twice(calls):
 def judge(clients, group, check, porcupine_judge=None):
     """{what: lines}: violations of exclusion, where it is promised; violations of the guard; what is no violation."""
     calls = clients.calls()
-    doubles, _ = judge_spans(check, calls, "--overlaps")
+    doubles, figures = judge_spans(check, calls, "--overlaps")
     excludes = group in EXCLUSION
     # Where two may hold at once a grant may be heard of late: whoever asked meanwhile may be before it or behind.
     in_order = calls if excludes else with_their_locks(calls)
@@ -73,10 +73,10 @@ def judge(clients, group, check, porcupine_judge=None):
     lost = clients.lost_updates()
     places = clients.places()
     return {
-        "violations": [*(doubles if excludes else []), *said][:WRITTEN_MAX],
-        "guard_violations": [*tokens, *given_twice(calls), *([f"{lost} updates lost"] if lost else [])][:WRITTEN_MAX],
+        "violations": [*(doubles if excludes else []), *said],
+        "guard_violations": [*tokens, *given_twice(calls), *([f"{lost} updates lost"] if lost else [])],
         "porcupine": len(said),
-        "doubles": len(doubles),
+        "doubles": int(re.search(r"(\d+) wrong", figures)[1]),
         "operations": len(calls) + sum(call.is_hold for call in calls),
         "holds": sum(call.is_hold for call in calls),
         "hand_overs": hand_overs(calls),

@@ -62,12 +62,9 @@ KINDS = [
     Kind(23, "failed-over", "killed, and its replica promoted", "lost", "", ("fail_over",)),
     Kind(24, "replaced", "a node of another quorum stands in its place", "", "whole", ("replace",)),
 ]
-# To compare with: of what is felt while nothing happens.
+# To know how much is felt while nothing happens.
 NOTHING = Kind(0, "nothing", "no fault at all", "whole", "whole", ("do_nothing",))
 CONTEXTS = ("single", "quorum")
-# Whose acts leave something that can be counted, whoever feels them (run_world.traces).
-LEAVES_TRACES = ("client-forked", "clock-stepped", "delayed", "evicting", "loading", "messages-cut", "out-of-memory",
-                 "reset-in-reply", "scripts-flushed", "split-and-joined")
 
 
 def named(name):

@@ -5,9 +5,9 @@
 workload, and a table; what is wrong comes with the command that repeats it and the place of its history.
 
 Usage: nemesis.py --build DIR [--seed N | --seeds A-B] [--kind NAME,…]… [--context single|quorum] [--seconds S] [--each]
-                  [--jobs N] [--json FILE]
+                  [--workloads] [--jobs N] [--json FILE]
 Without --kind all of them, together as far as they can be; --each: every kind in a world of its own, and one in which
-nothing happens, to compare with."""
+nothing happens, to know how much is felt then; --workloads: these alone, and no world."""
 import argparse
 import concurrent.futures
 import multiprocessing
@@ -40,6 +40,7 @@ def arguments():
     parser.add_argument("--context", choices=CONTEXTS)
     parser.add_argument("--seconds", type=float, help="of faults in each world")
     parser.add_argument("--each", action="store_true", help="every kind in a world of its own")
+    parser.add_argument("--workloads", action="store_true", help="these alone")
     parser.add_argument("--jobs", type=int, default=2, help="worlds at a time")
     parser.add_argument("--c-alone", action="store_true",
                         help="no client in another language: where a sanitizer's runtime must be loaded first")
@@ -57,6 +58,8 @@ def arguments():
         parser.error(f"there is no program {server}")
     words.kinds = [named(name) for given in words.kind or [] for name in given.split(",")] or \
         KINDS + [NOTHING] * words.each
+    if words.workloads:
+        words.kinds = []
     words.contexts = [words.context] if words.context else list(CONTEXTS)
     return words
 

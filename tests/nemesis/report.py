@@ -2,13 +2,16 @@
 """What a run of the nemesis says: TAP while it goes on, a table and JSON at its end."""
 import collections
 import json
+import os
 import pathlib
 import shlex
 
-from kinds import LEAVES_TRACES, NOTHING
+from kinds import NOTHING
 
 FIGURES = ("runs", "hits", "felt", "traces", "violations", "guard_violations")
 TRACES_FROM = 5  # so many acts, of which not each leaves one
+WRITTEN_MAX = 5  # of the lines that say what is wrong
+SERVER = "LIBLOCK_REDIS_SERVER"
 
 
 def counted(numbers):
@@ -35,10 +38,15 @@ class Report:
         self.number += 1
         print(f"ok {self.number} - {name} # SKIP {why}", flush=True)
 
+    def command(self, *more):
+        """That begins it again, on the same server and with clients in the same languages."""
+        server = [f"{SERVER}={shlex.quote(os.environ[SERVER])}"] if SERVER in os.environ else []
+        return " ".join([*server, "python3 tests/nemesis/nemesis.py --build", shlex.quote(self.words.build),
+                         *["--c-alone"] * self.words.c_alone, *more])
+
     def repeat(self, context, kinds, seed, seconds):
         names = ",".join(kind.name for kind in kinds)
-        return (f"python3 tests/nemesis/nemesis.py --build {shlex.quote(self.words.build)} --context {context} "
-                f"--kind {names} --seed {seed} --seconds {seconds:g}")
+        return self.command(f"--context {context} --kind {names} --seed {seed} --seconds {seconds:g}")
 
     @staticmethod
     def explain(error):
@@ -70,7 +78,7 @@ class Report:
         print(f"# {counted(told['holds_by'])}; faults: {counted(told['faults'])}; traces: {counted(told['traces'])}",
               flush=True)
         if not holds:
-            for line in [*violations, *unguarded, *told["stuck"]]:
+            for line in [*violations[:WRITTEN_MAX], *unguarded[:WRITTEN_MAX], *told["stuck"]]:
                 print(f"# {line}")
             print(f"# again: {self.repeat(context, kinds, seed, seconds)}")
             print(f"# history: {told['history']}", flush=True)
@@ -79,18 +87,28 @@ class Report:
         if "error" in told:
             self.tell(False, f"{context}: the workload {way} comes to its end")
             self.explain(told["error"])
+            print(f"# again: {self.command(self.of_workloads(context))}", flush=True)
             return
         name = "loses updates" if way == "careless" else "that shows its token loses none"
         self.tell(told["is_fine"], f"{context}: a holder that is stopped past its lease {name}",
                   f"{told['written']} updates, {told['lost']} lost, {told['refused']} refused {told['wrong'] or ''}")
+        if not told["is_fine"]:
+            print(f"# again: {self.command(self.of_workloads(context))}", flush=True)
         self.sums["lost_updates_without_guard" if way == "careless" else "with_guard"] += told["lost"]
+
+    @staticmethod
+    def of_workloads(context):
+        return f"--context {context} --workloads"
 
     def finish(self):
         for (_, kind, context), figures in sorted(self.kinds.items()):
             self.tell(figures["hits"] > 0, f"{context}: {kind} acted while an operation was in flight",
                       f"{figures['runs']} times, {figures['hits']} of them hit, {figures['felt']} were felt")
-            if kind in LEAVES_TRACES and figures["runs"] >= TRACES_FROM:
+            if kind != NOTHING.name and figures["runs"] >= TRACES_FROM:
                 self.tell(figures["traces"] > 0, f"{context}: {kind} left its traces", f"{figures['traces']}")
+        for kind, figures in self.of_both().items():
+            if kind != NOTHING.name and figures["runs"] >= TRACES_FROM:
+                self.tell(figures["traces"] > 0, f"{kind} left its traces", f"{figures['traces']}")
         if self.sums["worlds"]:
             self.tell(self.sums["passed_on"] > 0, "locks went from hand to hand within a process all the while",
                       f"{self.sums['passed_on']} times")
@@ -100,6 +118,13 @@ class Report:
             pathlib.Path(self.words.json).write_text(json.dumps(self.as_data(), indent=1) + "\n")
         print(f"1..{self.number}", flush=True)
         return self.failed != 0
+
+    def of_both(self):
+        """By kind: figures of both contexts together."""
+        sums = {}
+        for (_, kind, _), figures in sorted(self.kinds.items()):
+            sums.setdefault(kind, collections.Counter()).update(figures)
+        return sums
 
     def table(self):
         print(f"# {'kind':22} {'context':8} {'runs':>6} {'hits':>6} {'felt':>6} {'traces':>7} {'violations':>11} "
@@ -117,8 +142,8 @@ class Report:
         nothing = kinds.pop(NOTHING.name, {})
         seeds = self.words.seeds
         again = f"--seeds {seeds[0]}-{seeds[-1]}{' --each' if self.words.each else ''}"
-        return {"kinds": kinds, "leave_traces": LEAVES_TRACES, "nothing": nothing, "has_islands": self.has_islands,
+        return {"kinds": kinds, "nothing": nothing, "has_islands": self.has_islands,
                 **{name: self.sums[name] for name in ("operations", "hand_overs", "passed_on", "doubles_outside",
                                                       "lost_updates_without_guard", "with_guard")},
                 "seeds": list(seeds), "worlds": self.sums["worlds"],
-                "command": f"python3 tests/nemesis/nemesis.py --build {self.words.build} {again}"}
+                "command": self.command(again)}

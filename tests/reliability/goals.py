@@ -107,28 +107,28 @@ def share_felt(kinds):
 
 
 def unseen(run):
-    """Kinds, each with its context, of which nothing shows: no trace, where they leave one, and no more of it felt than
-    while nothing happens."""
-    usual = share_felt(run.get("nothing", {}))
+    """Kinds, each with its context, that left no trace. What is felt of them proves nothing: a third to a half of acts
+    that do nothing are, beside all else that a machine does."""
     return [f"{name} ({context})" for name, kind in run["kinds"].items() for context, one in kind.items()
-            if (one["traces"] == 0 if name in run["leave_traces"] else one["felt"] <= usual * one["runs"])]
+            if one["traces"] == 0]
 
 
 def bent(run):
-    """Of a run of the nemesis: (what there is, whether every kind shows in each context, was begun often enough, and
-    broke nothing that is promised)."""
+    """Of a run of the nemesis: (what there is, whether every kind left traces in each context, acted often enough while
+    operations were in flight, and broke nothing that is promised)."""
     kinds = run.get("kinds", {})
     if not kinds:
         return "nothing", False
     each = [one for kind in kinds.values() for one in kind.values()]
     harmed = sum(one["violations"] + one["guard_violations"] for one in each)
-    least = min(one["runs"] for one in each)
+    least = min(one["hits"] for one in each)
     seeds = len(run.get("seeds", []))
     idle = unseen(run)
-    there = (f"{len(kinds)} kinds, {seeds} seeds, {many(sum(one['runs'] for one in each))} faults, at least {least} of "
-             f"each kind in each context; {harmed} promises broken, and {run.get('doubles_outside', 0)} times two held "
-             "at once where one server had forgotten, which is not promised")
-    there += f"; of which nothing shows: {', '.join(idle)}" if idle else ""
+    there = (f"{len(kinds)} kinds, {seeds} seeds, {many(sum(one['hits'] for one in each))} faults in flight, at "
+             f"least {least} of each kind in each context; {harmed} promises broken, and "
+             f"{run.get('doubles_outside', 0)} times two held at once where one server had forgotten, which is not "
+             "promised")
+    there += f"; without a trace: {', '.join(idle)}" if idle else ""
     return there, len(kinds) >= 24 and seeds >= 5 and least >= 5 and harmed == 0 and not idle
 
 
@@ -190,7 +190,7 @@ def mutants(results):
         return None
     real = [one for one in all_of_them if not one["equivalent"]]
     found = [one for one in real if one["schedules"] or one["life"]]
-    others = results["faults"].get("faults", [])
+    others = results["mutants-elsewhere"].get("faults", [])
     found_too = [one for one in others if one["by"]]
     there = f"of the quorum {len(found)} of {len(real)}, of all else {len(found_too)} of {len(others)}"
     return there, len(found) == len(real) >= 15 and len(found_too) == len(others) >= 15
@@ -294,8 +294,9 @@ def secrets(results):
     if not counts:
         return None
     found = results["security"]["found"]
+    seen = counts.get("contexts in whose memory it was found while open", 0)  # else nobody knows that the search bites
     return (f"{counts['secrets planted']} planted, {many(counts['bytes searched'])} bytes of output and all memory "
-            f"searched: {found} found"), found == 0
+            f"searched: {found} found; in {seen} contexts while they were open"), found == 0 and seen > 0
 
 
 @goal("G18", "the gate takes 45 minutes at most on two CPUs", "./dev test gate")

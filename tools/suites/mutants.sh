@@ -9,7 +9,8 @@ mutants() {
   python3 "$root/tools/run_tests.py" --label "$suite" -- "$build_root/release/tests/sim/sim-mutants" \
     --json "$LIBLOCK_RELIABILITY/mutants.json" \
     --schedules "'$build_root/release/$schedules/schedules' '$root/$schedules'/*.txt" || true
-  run_program "$root/tests/mutants/run.py" --build "$build_root/release" --json "$LIBLOCK_RELIABILITY/faults.json"
+  run_program "$root/tests/mutants/run.py" --build "$build_root/release" \
+    --json "$LIBLOCK_RELIABILITY/mutants-elsewhere.json"
 }
 
 nightly() { mutants; }

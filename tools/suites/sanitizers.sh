@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Everything again under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer; at night a tenth
-# of the lives and what the nemesis does as well, and the C API under valgrind. Any report ends the program that caused
+# Everything again under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer, with some of the
+# lives, at night a tenth, and what the nemesis does; at night the C API under valgrind too. Any report ends who caused
 # it, so that a finding can never be read over. Left out: what a sanitizer's runtime itself makes untrue (the object's
 # needed libraries, counting of allocations and system calls) and foreign processes, into which the runtime would have
 # to be preloaded.
-suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua redis cmocka jansson clang lld tsan"
+suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua luajit-dev redis cmocka jansson clang lld"
+suite_needs+=" tsan go"
 # Lines in stacks are all that is read of what debuggers could know.
 export CFLAGS=-g1 CXXFLAGS=-g1
 left_out=(--exclude 'ffi_*' --exclude '*no_alloc*' --exclude '*no_syscall*' --exclude '*valgrind*')
@@ -31,13 +32,20 @@ threads() { # 'SUITE…' of the unit tests, ARGUMENT of run_tests.py…
       "${left_out[@]}" --exclude 'example_index_demo*' "$@"
 }
 
-# Lives of the suite sim, and the worlds of the suite faults with clients in C: whoever loads the library into another
-# language would have to load the sanitizer before.
-bent() { # NAME of the build, LIVES
-  build_more "$1" tests/sim/sim-quorum tests/integration/integration-agent tests/integration/integration-client \
+# Of the suite sim.
+lives() { # NAME of the build, HOW MANY
+  build_more "$1" tests/sim/sim-quorum || return 1
+  [ -n "${builds_only:-}" ] ||
+    check "$2_lives_in_build_$1" "$build_root/$1/tests/sim/sim-quorum" --seeds "1-$2"
+}
+
+# Of the suite faults, with clients in C: whoever loads the library into another language would have to load the
+# sanitizer before.
+worlds() { # NAME of the build
+  build_more "$1" tests/integration/integration-agent tests/integration/integration-client \
     tests/support/intervals/check-intervals tests/nemesis/stepped-clock.so || return 1
-  check "$2_lives_in_build_$1" "$build_root/$1/tests/sim/sim-quorum" --seeds "1-$2"
-  run_program "$root/tests/nemesis/nemesis.py" --build "$build_root/$1" --c-alone --jobs 3 --seeds 1
+  [ -n "${builds_only:-}" ] ||
+    run_program "$root/tests/nemesis/nemesis.py" --build "$build_root/$1" --c-alone --jobs 3 --seeds 1
 }
 
 memory() { ordinary_build && run_suites release memcheck -- --timeout-multiplier 3 "${at_once[@]}"; }
@@ -45,14 +53,15 @@ memory() { ordinary_build && run_suites release memcheck -- --timeout-multiplier
 # The rounds of the quick size: the instrumented programs are 5 to 15 times slower. Of the programs over a quorum each
 # sanitizer gets the one that suits it: every call's memory the scenarios, threads the random faults, which end calls at
 # any moment. What a lock costs there is measured without them. What has one thread only, under simulated time or in
-# the Lua shim, is not looked through for races.
+# the Lua shim, is not looked through for races, and no lives are.
 one_thread=(--exclude 'quorum schedules*' --exclude '*lua_shim*' --exclude '*_match_redis')
 # The corpora are fuzzed under it as well.
 in_gate_for_addresses() {
-  addresses --exclude 'quorum lock' --exclude 'quorum chaos' --exclude unit_test_exhaustive --exclude 'fuzz_replay_*'
+  addresses --exclude 'quorum lock' --exclude 'quorum chaos' --exclude unit_test_exhaustive \
+    --exclude 'fuzz_replay_*' && lives asan 36 && worlds asan
 }
 in_gate_for_threads() {
-  threads 'threads portable' --exclude 'quorum lock' --exclude 'conformance quorum' "${one_thread[@]}"
+  threads 'threads portable' --exclude 'quorum lock' --exclude 'conformance quorum' "${one_thread[@]}" && worlds tsan
 }
 ahead() { "$1"; }
 gate() {
@@ -61,13 +70,15 @@ gate() {
   compile_before in_gate_for_addresses in_gate_for_threads
   [ -n "${builds_only:-}" ] || side_by_side in_gate_for_addresses in_gate_for_threads
 }
-nightly_needs="valgrind go luajit-dev"
+nightly_needs="valgrind"
 nightly() {
   export LIBLOCK_TEST_SIZE=gate LIBLOCK_STRESS=gate LIBLOCK_TEST_SLOWNESS=4
   addresses
   threads unit
   [ -z "${builds_only:-}" ] || return 0
-  bent asan 360
-  bent tsan 360
+  for build in asan tsan; do
+    lives "$build" 360
+    worlds "$build"
+  done
   LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick memory
 }
