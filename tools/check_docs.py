@@ -8,9 +8,10 @@ usual names (context, owner, lock, token, options, result, key). A name that the
 stand on a line that says so ("planned", "later", "not yet", "reserved"). Where the folder of a built library is
 given, each C program is run too, and must end with status 0. A block with a file name behind its fence is built
 and run by a test in tests/docs that names it; in a page of docs/, a block of another language needs that, unless
-a test names the page, whose blocks it then runs all. In a
-table whose last column is headed "test" every name of that column is a test; docs/errors.md has every status. What
-CHANGELOG.md says was found and mended names what fails without the mend: a test, the file that has it, or a seed.
+a test names the page, whose blocks it then runs all. In a table whose last column is headed "test" every name of that
+column is one of a test or of a rule of a check in tools/, and every sentence stands in a test as it stands there;
+docs/errors.md has every status. What CHANGELOG.md says was found and mended names what fails without the mend: a test,
+the file that has it, or a seed.
 Usage: check_docs.py ROOT [LIBRARY_FOLDER]. TAP.
 """
 import pathlib
@@ -199,7 +200,13 @@ def words_of(files, suffixes):
 
 
 def words_of_tests(root):
-    return words_of((root / "tests").rglob("*"), (".c", ".cpp", ".h", ".json", ".py"))
+    return words_of([*(root / "tests").rglob("*"), *(root / "tools").glob("check_*.py")],
+                    (".c", ".cpp", ".h", ".json", ".py"))
+
+
+def stands_in_a_test(root, sentence):
+    return any(sentence in path.read_text(encoding="utf-8") for path in (root / "tests").rglob("*")
+               if path.suffix in (".c", ".cpp", ".h", ".json", ".py", ".txt"))
 
 
 def unknown_tests(root, pages):
@@ -208,8 +215,8 @@ def unknown_tests(root, pages):
         for table in TEST_TABLE.finditer(text):
             first = line_of(text, table.start(1))
             for number, row in enumerate(table.group(1).splitlines(), first):
-                for test in re.findall(r"`(\w+)`", row.rsplit("|", 2)[1]):
-                    if test not in known:
+                for test in re.findall(r"`([^`]+)`", row.rsplit("|", 2)[1]):
+                    if not (test in known if re.fullmatch(r"\w+", test) else stands_in_a_test(root, test)):
                         yield f"{name}:{number}: no test is called {test}"
 
 

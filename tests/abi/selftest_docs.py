@@ -70,9 +70,13 @@ def main():
         "core/context/prometheus.cpp": '    {"held_total", "counter", ""},\n  add("liblock_hold_seconds");\n',
         "core/base/README.md": "# Base\n",
         "core/base/a.cpp": "int a;\n",
-        "tests/README.md": "# Tests\n\n| promise | test |\n|---|---|\n| `held` | `a_key_is_held` |\n",
+        "tests/README.md": "# Tests\n\n| promise | test |\n|---|---|\n"
+                           "| `held` | `a_key_is_held` `a key, held` `all_is_clean` |\n",
         "tests/api/README.md": "# The C API\n",
         "tests/api/test_a.c": "void a_key_is_held(void);\n",
+        "tests/api/lines.txt": "schedule a key, held\n",
+        "tools/README.md": "# Tools\n",
+        "tools/check_all.py": 'tap.rule("all_is_clean", [])\n',
     }
     cases = [
         ("a_link_to_no_file_is_found", {"docs/a.md": "[a](none.md)\n"}, "link"),
@@ -96,13 +100,15 @@ def main():
          {"docs/errors.md": STATUSES.replace("wait", "")}, "cause_and_its_cure"),
         ("a_test_that_is_not_there_is_found", {"docs/a.md": "| a | test |\n|---|---|\n| b | `a_key_is_hled` |\n"},
          "named_test"),
+        ("a_sentence_of_a_test_that_is_not_there_is_found",
+         {"docs/a.md": "| a | test |\n|---|---|\n| b | `a key, hled` |\n"}, "named_test"),
         ("a_mend_without_a_test_is_found", {"CHANGELOG.md": MENDED + "- A key stayed `held`.\n"}, "mended"),
         ("a_mend_whose_test_is_not_there_is_found", {"CHANGELOG.md": MENDED + "- It stayed (`a_key_is_left`).\n"},
          "mended"),
         ("a_mend_that_no_file_with_a_test_is_named_of_is_found",
          {"CHANGELOG.md": MENDED + "- It stayed (`tests/api/test_b.c`).\n"}, "mended"),
         ("a_command_that_is_not_there_is_found", {"docs/a.md": "Run ./dev tset\n"}, "command"),
-        ("a_folder_without_readme_is_found", {"tools/a.py": "a = 1\n"}, "readme"),
+        ("a_folder_without_readme_is_found", {"tool/a.py": "a = 1\n"}, "readme"),
         ("a_folder_of_core_without_readme_is_found", {"core/local/a.cpp": "int a;\n"}, "readme"),
     ]
     with tempfile.TemporaryDirectory() as library:

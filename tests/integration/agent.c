@@ -15,12 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent_request.h"
 
-enum { CONTEXTS_MAX = 2048, KEYS_MAX = 16 };
+enum { CONTEXTS_MAX = 2048, KEYS_MAX = 16, CHILD_LOCKS = 20, DESCRIPTORS_MAX = 1024 };
 
 struct context {
   char name[32];
@@ -293,7 +294,36 @@ static void perform_on_key(const struct request *request, liblock_context *conte
          (unsigned)result.flags, (int)result.queue_length, (long long)result.remaining_ms, result.message);
 }
 
-/* What a fork leaves to the child: copies that answer FORKED, and can be closed and freed. */
+static bool has_sockets(void) {
+  struct stat status;
+  for (int fd = STDERR_FILENO + 1; fd < DESCRIPTORS_MAX; fd++) {
+    if (fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode)) return true;
+  }
+  return false;
+}
+
+/* More than an instance has identities for at a time; left to their leases. */
+static bool child_locks(const char *url, const char *tls_ca_file) {
+  liblock_context_options options;
+  liblock_context_options_init(&options, sizeof options);
+  options.tls_ca_file = tls_ca_file;
+  liblock_acquire_options how;
+  liblock_acquire_options_init(&how, sizeof how);
+  how.ttl_ms = 60000;
+  how.renew = 0;
+  liblock_context *context;
+  if (liblock_open(url, &options, &context, NULL) != LIBLOCK_OK) return false;
+  for (int i = 0; i < CHILD_LOCKS; i++) {
+    char key[16];
+    liblock_lock lock;
+    snprintf(key, sizeof key, "child%d", i);
+    if (liblock_acquire(context, key, strlen(key), &how, &lock, NULL) != LIBLOCK_OK) return false;
+  }
+  return true;
+}
+
+/* What a fork leaves to the child: copies that answer FORKED, and can be closed and freed, and no connection. With a
+ * url it takes locks there in a context of its own. */
 static void perform_fork(const struct request *request, liblock_context *context, liblock_lock lock) {
   const pid_t child = fork();
   if (child == 0) {
@@ -301,7 +331,9 @@ static void perform_fork(const struct request *request, liblock_context *context
         liblock_ping(context, NULL) == LIBLOCK_FORKED && liblock_is_held(context, lock) == LIBLOCK_FORKED &&
         liblock_release(context, lock, NULL) == LIBLOCK_FORKED && liblock_close(context) == LIBLOCK_OK;
     liblock_context_free(context);
-    _exit(fine ? 0 : 1);
+    if (!fine || has_sockets()) _exit(1);
+    const char *url = text_option(request, "url");
+    _exit(url == NULL || child_locks(url, text_option(request, "tls_ca_file")) ? 0 : 2);
   }
   int status = 0;
   waitpid(child, &status, 0);

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: MIT
 """What the network and the server's operator do to locks: requests that arrive late, replies that never do, servers
 that are replaced, certificates that are wrong, users that may do little. And what is told of it."""
-import pathlib
-import re
 import socket
 import time
 
 from certificates import Certificates
-from harness import SLOW, Agent, Server, eventually, main, same, status, test
+from harness import SLOW, Agent, Server, eventually, main, recipe, same, status, test
 from networks import Proxy
 
 SECRET = "s3cr3t-%-word"
@@ -85,6 +83,45 @@ def a_lost_reply_is_undone_before_the_next_attempt():
         assert lock.seconds < 1, lock  # its own first attempt did not stand in the way
         status(agent("release", "c", lock.lock), "OK")
         same(server.call("EXISTS", "liblock:lost"), 0)
+
+
+def seconds_it_stands(server, key):
+    """From when the server has granted it until it is free."""
+    assert eventually(lambda: server.call("EXISTS", key) == 1), "it was not granted"
+    began = time.monotonic()
+    assert eventually(lambda: server.call("EXISTS", key) == 0), "it was left behind"
+    return time.monotonic() - began
+
+
+@test
+def a_grant_that_nobody_heard_of_is_free_within_two_time_outs_and_a_round_trip():
+    timeout_ms, round_trip_ms, slowest_ms = 400, 50, 0
+    with Server() as server, Proxy(server.port) as proxy, Agent() as agent:
+        warm(server)
+        opened(agent, proxy.url, command_timeout_ms=timeout_ms, connect_timeout_ms=timeout_ms)
+        for number in range(10):
+            status(agent("ping", "c"), "OK")
+            proxy.lose_answers_of_open()
+            unheard = agent.ask("try", "c", f"unheard{number}", ttl_ms=60000)
+            slowest_ms = max(slowest_ms, 1000 * seconds_it_stands(server, f"liblock:unheard{number}"))
+            status(unheard.result(), "IN_DOUBT")
+    assert slowest_ms <= (2 * timeout_ms + round_trip_ms) * SLOW, slowest_ms
+    return f"10 grants, the slowest free after {slowest_ms:.0f} ms, with a time-out of {timeout_ms} ms"
+
+
+@test
+def a_grant_that_nobody_heard_of_ends_with_its_first_lease_where_the_server_cannot_be_reached():
+    ttl_ms = 1000
+    with Server() as server, Proxy(server.port) as proxy, Agent() as agent:
+        warm(server)
+        opened(agent, proxy.url, command_timeout_ms=200, connect_timeout_ms=200)
+        status(agent("ping", "c"), "OK")
+        proxy.lose_answers_of_open()
+        proxy.refuse = True  # no other connection either
+        unheard = agent.ask("try", "c", "unheard", ttl_ms=ttl_ms)
+        stood_ms = 1000 * seconds_it_stands(server, "liblock:unheard")
+        status(unheard.result(), "IN_DOUBT")
+    assert ttl_ms / 2 < stood_ms <= (ttl_ms + 50) * SLOW, stood_ms
 
 
 @test
@@ -214,6 +251,48 @@ def a_child_of_a_fork_is_told_so_and_the_parent_goes_on():
         status(waiting.result(), "OK")
 
 
+def over_tls(server, agent):
+    own = {"url": f"rediss://localhost:{server.tls_port}/0", "tls_ca_file": str(CERTIFICATES.path / "ca.crt")}
+    opened(agent, **own)
+    return own
+
+
+@test
+def a_child_of_a_fork_has_no_part_in_the_tls_of_its_parent_who_goes_on_with_it():
+    with Server(tls=CERTIFICATES.signed("forking", "localhost")) as server, Agent() as agent:
+        own = over_tls(server, agent)
+        lock = status(agent("acquire", "c", "forked"), "OK")
+        waiting = agent.ask("acquire", "c", "forked", wait_ms=10000)
+        time.sleep(0.1)
+        connected = agent("told", "c").connected
+        for with_own in ({}, own):
+            same(agent("fork", "c", lock.lock, **with_own).child, 0)
+            status(agent("verify", "c", lock.lock), "OK")
+        status(agent("release", "c", lock.lock), "OK")
+        status(waiting.result(), "OK")
+        told = agent("told", "c")
+        same((told.connected, told.disconnected), (connected, 0))  # over the same connections
+
+
+def identities(server, who):
+    """By which attempts its locks are held, in their order, and by which instance."""
+    records = [server.call("GET", f"liblock:{who}{number}").split(b"|") for number in range(20)]
+    return b"".join(record[1] for record in records), records[0][5]
+
+
+@test
+def no_identity_of_the_child_of_a_fork_has_random_numbers_of_its_parent():
+    with Server(tls=CERTIFICATES.signed("alike", "localhost")) as server, Agent() as agent:
+        own = over_tls(server, agent)
+        lock = status(agent("acquire", "c", "parent0", ttl_ms=60000), "OK")  # has got some for the next ones
+        same(agent("fork", "c", lock.lock, **own).child, 0)
+        for number in range(1, 20):
+            status(agent("acquire", "c", f"parent{number}", ttl_ms=60000), "OK")
+        (ours, parent), (theirs, child) = (identities(server, who) for who in ("parent", "child"))
+        assert parent != child
+        same([at for at in range(len(ours) - 15) if ours[at:at + 16] in theirs], [])  # eight bytes, wherever
+
+
 @test
 def every_kind_of_address_leads_to_the_server():
     with Server() as server, Agent() as agent:
@@ -257,13 +336,6 @@ def credentials_open_the_door_and_are_never_told():
         told.append(status(agent("open", "x", f"redis://locker:{escaped}@"), "INVALID_ARGUMENT"))
         for answer in told:
             assert "s3cr3t" not in answer.message, answer
-
-
-def recipe():
-    """The rights for locking, as docs/operations.md gives them."""
-    page = pathlib.Path(__file__).parents[2].joinpath("docs/operations.md").read_text(encoding="utf-8")
-    line = re.search(r"^    ACL SETUSER locker on >PASSWORD (.*?)\n\n", page, re.MULTILINE | re.DOTALL)
-    return tuple(line.group(1).split())
 
 
 LOCKING = recipe()

@@ -15,17 +15,20 @@ import json
 import os
 import pathlib
 import random
+import re
+import socket
 import string
 import subprocess
 import sys
+import threading
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 import harness  # noqa: E402  (the path had to be set first)
 from certificates import Certificates  # noqa: E402
 from harness import Server, die_with_parent, percent, same, test  # noqa: E402
-from networks import Imposter, Rubbish  # noqa: E402
-from quorums import MAX_TTL_MS, Quorum  # noqa: E402
+from networks import Imposter, Pretender, Rubbish  # noqa: E402
+from quorums import MAX_TTL_MS, Quorum, found  # noqa: E402
 
 if len(sys.argv) < 3:
     sys.exit("usage: run.py TELL_ALL AGENT [PART OF A NAME]: tests/security/tell-all and "
@@ -283,12 +286,64 @@ def hostile_prefixes_and_client_names_stay_what_they_are():
         left_alone(server, before)
 
 
+# ----- what others who use the same server may do
+
+# Each reads, writes, hears or stops what is not theirs. In scripts rights are looked at once more.
+FORBIDDEN = [
+    ("GET", "other"), ("SET", "other", "x"), ("DEL", "other"), ("EVAL", "return redis.call('GET', 'other')", 0),
+    ("EVAL", "return redis.call('FLUSHALL')", 0), ("EVAL", "return redis.call('CONFIG', 'GET', '*')", 0),
+    ("PUBLISH", "other", "x"), ("SUBSCRIBE", "other"), ("FLUSHALL",), ("FLUSHDB",), ("CONFIG", "GET", "*"),
+    ("KEYS", "*"), ("SCAN", 0), ("SCRIPT", "FLUSH"), ("SHUTDOWN",), ("ACL", "LIST"), ("CLIENT", "LIST"),
+    ("CLIENT", "KILL", "TYPE", "normal"), ("REPLICAOF", "NO", "ONE"), ("MONITOR",), ("DEBUG", "SLEEP", 0)]
+
+
+def refusal(server, words):
+    try:
+        return f"it answers {server.call(*words)}"
+    except harness.ServerError as error:
+        return str(error)
+
+
+@test
+def a_user_who_has_the_rights_for_locking_reaches_no_other_key_channel_or_command():
+    with Server() as server:
+        server.call("SET", "other", "sings")
+        server.call("ACL", "SETUSER", "locker", "reset", "on", ">pw", *harness.recipe())
+        server.user = ("locker", "pw")
+        same(server.call("GET", "liblock:k"), None)
+        for words in FORBIDDEN:
+            said = refusal(server, words)
+            assert re.search("permission|can't|not allowed from script", said), f"{words}: {said}"
+        server.user = None
+        same(server.call("GET", "other"), b"sings")
+    COUNTS["forbidden commands"] += len(FORBIDDEN)
+
+
 # ----- what servers say
 
 WORDS = [
     b"\x1b[31mERROR\x1b[0m forged", b"line\nERROR: forged", b"tab\tand\x07bell", b"%s%s%s%n", b"\xff\xfe\xc3(",
     b"x" * 400, b"WRONGPASS \x1b]0;owned\x07", b"NOPERM \n2026-01-01 root logged in", b"\x00nul", b"NOAUTH \x9b31m",
     b"MOVED 1 \x1b[2J:1", b"\xe2\x80\xae right to left"]
+
+
+def in_vain(what, **settings):
+    """Whoever locks so gets none, and can print why. Returns what was told."""
+    told = told_by(**settings)
+    taken = outcomes(told, "acquire")
+    opened = outcomes(told, "open") == ["OK"]
+    assert bool(taken) == opened and "OK" not in taken, f"{settings}, {what}: {taken}"
+    one_line(told, what)
+    return told
+
+
+@contextlib.contextmanager
+def nodes_that_say(answer):
+    """The url of a server, and of a quorum, that have nothing else to say."""
+    with contextlib.ExitStack() as stack:
+        nodes = [stack.enter_context(Rubbish(answer)) for _ in range(4)]
+        yield nodes[0].url, "quorum:" + ",".join(node.url for node in nodes[1:])
+        assert all(node.said for node in nodes), f"somebody has not heard {answer[:40]}"
 
 
 def each_at_once(function, arguments):
@@ -300,15 +355,23 @@ def each_at_once(function, arguments):
 @test
 def what_a_server_says_is_shown_as_one_printable_line():
     def hears(words):
-        with Rubbish(b"-" + words + b"\r\n") as server:
-            told = told_by(url=server.url, connect_timeout_ms=1000)
-            assert server.said, f"nobody has heard {words}"
-            one_line(told, words)
-            assert "OK" not in outcomes(told, "acquire"), words
+        with nodes_that_say(b"-" + words + b"\r\n") as urls:
+            for url in urls:
+                in_vain(words, url=url, connect_timeout_ms=1000)
             nobody = f"redis://127.0.0.1:{harness.free_port()}"
-            one_line(told_by(url=f"quorum:{server.url},{nobody}", connect_timeout_ms=200), words)
+            one_line(told_by(url=f"quorum:{urls[0]},{nobody}", connect_timeout_ms=200), words)
+        with Pretender(b"-" + words + b"\r\n") as server:
+            in_vain(words, url=server.url)
     each_at_once(hears, WORDS)
     COUNTS["hostile texts"] += len(WORDS)
+
+
+@test
+def what_a_server_says_is_shown_as_it_is_and_never_taken_for_a_format():
+    words = b"ERR %s%n%p%1000000d%%"
+    with Pretender(b"-" + words + b"\r\n") as server:
+        told = in_vain(words, url=server.url)
+        assert words in [text for kind, text in told if kind == "message"], outcomes(told, "message")
 
 
 # Sizes and depths that nobody could hold, kinds that nobody asked for, and what is no protocol at all.
@@ -322,18 +385,70 @@ REPLIES = [
 @test
 def no_bytes_of_a_server_make_anybody_hold_a_lock():
     def hears(answer):
-        with Rubbish(answer) as server:
-            told = told_by(url=server.url, connect_timeout_ms=1000)
-            assert server.said, f"nobody has heard {answer[:40]}"
-            assert "OK" not in outcomes(told, "acquire"), answer[:40]
-            one_line(told, answer[:40])
+        with nodes_that_say(answer) as urls:
+            for url in urls:
+                in_vain(answer[:40], url=url, connect_timeout_ms=1000)
     each_at_once(hears, REPLIES)
     COUNTS["hostile replies"] += len(REPLIES)
 
 
-def keep_counts():
+ANSWERS = REPLIES + [b"-" + words + b"\r\n" for words in WORDS]
+
+
+class Liar(Imposter):
+    """Stands before a node. What names the lock k below the prefix "all-N:" is answered by ANSWERS[N], "one-N:" by the
+    first of them alone; all else by the node."""
+
+    LIE = re.compile(rb"(all|one)-(\d+):k")
+
+    def __init__(self, node, is_first):
+        self.node, self.is_first = node, is_first
+        self.lies = set()
+        super().__init__()
+
+    def talk(self, client):
+        with socket.create_connection(("127.0.0.1", self.node.port)) as node:
+            threading.Thread(target=self.talk_back, args=(node, client), daemon=True).start()
+            stream = client.makefile("rb")
+            while True:
+                words = harness.read_reply(stream)
+                lie = self.LIE.search(b" ".join(words))
+                if lie and (lie[1] == b"all" or self.is_first):
+                    self.lies.add(lie[0])
+                    client.sendall(ANSWERS[int(lie[2])])
+                else:
+                    node.sendall(harness.encode(*words))
+
+    @staticmethod
+    def talk_back(node, client):
+        with contextlib.suppress(OSError):
+            while said := node.recv(65536):
+                client.sendall(said)
+
+
+@test
+def no_answers_of_nodes_make_anybody_hold_a_lock_and_those_of_one_keep_nobody_from_it():
+    with Quorum(3, founded=False) as quorum, contextlib.ExitStack() as stack:
+        liars = [stack.enter_context(Liar(node, node is quorum[0])) for node in quorum.servers]
+        url = "quorum:" + ",".join(liar.url for liar in liars)
+        found(url)
+
+        def hears(number):
+            answer = ANSWERS[number][:40]
+            in_vain(answer, url=url, prefix=b"all-%d:" % number, max_ttl_ms=MAX_TTL_MS, wait_ms=500)
+            assert all(b"all-%d:k" % number in liar.lies for liar in liars), f"somebody has not heard {answer}"
+            told = told_by(url=url, prefix=b"one-%d:" % number, max_ttl_ms=MAX_TTL_MS, wait_ms=10000)
+            same(outcomes(told, "acquire"), ["OK"])
+            assert b"one-%d:k" % number in liars[0].lies, f"nobody has heard {answer}"
+            one_line(told, answer)
+        each_at_once(hears, range(len(ANSWERS)))
+    COUNTS["hostile answers of nodes"] += len(ANSWERS)
+
+
+def keep_counts(went_well):
+    """What was found counts, whatever else failed; not where a sanitizer keeps memory from being searched."""
     folder = os.environ.get("LIBLOCK_RELIABILITY")
-    if folder and len(sys.argv) < 3:
+    if folder and len(sys.argv) < 3 and not KEEPS_MEMORY and (went_well or FOUND):
         kept = {"counts": COUNTS, "found": len(FOUND), "command": "./dev test security"}
         pathlib.Path(folder, "security.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
@@ -342,6 +457,5 @@ if __name__ == "__main__":
     try:
         harness.main()
     except SystemExit as end:
-        if end.code in (None, False, 0):
-            keep_counts()
+        keep_counts(end.code in (None, False, 0))
         raise

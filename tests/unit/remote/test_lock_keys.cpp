@@ -2,6 +2,13 @@
 // Lock keys in one piece of memory: whatever their number and size, and however they came there, they read the same.
 #include "remote/lock_keys.hpp"
 
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "remote/attempt_ids.hpp"
@@ -16,6 +23,8 @@ using liblock::LockKeys;
 
 namespace {
 
+bool has_random_numbers = true;
+
 using Strings = std::vector<std::string>;
 
 LockKeys keys_of(const Strings &strings) {
@@ -29,6 +38,14 @@ const Strings kShort{"a", "", "ccc"}, kMany(500, "a key of some length"),
     kLong{std::string(96, 'x'), std::string(104, 'y'), std::string(1'024, 'z')};
 
 }  // namespace
+
+// Goes before that of the C library.
+extern "C" __attribute__((visibility("default"))) ssize_t getrandom(void *bytes, size_t size,
+                                                                    unsigned flags) {
+  if (has_random_numbers) return syscall(SYS_getrandom, bytes, size, flags);
+  errno = ENOSYS;
+  return -1;
+}
 
 UNIT_TEST(none_are_none) {
   const LockKeys none{};
@@ -108,6 +125,20 @@ UNIT_TEST(an_identity_is_32_digits_and_none_is_like_another) {
   EXPECT(one.empty() && one == none);
 }
 
+UNIT_TEST(where_no_random_numbers_can_be_had_there_is_no_identity) {
+  AttemptIds ids;
+  AttemptId id;
+  has_random_numbers = false;
+  EXPECT(!ids.next(id) && id.empty() && !ids.next(id));
+  has_random_numbers = true;
+  EXPECT(ids.next(id));
+  has_random_numbers = false;
+  std::set<std::string> seen;  // what was got before lasts for a while, and nothing of it comes again
+  for (bool is_one = true; is_one; is_one = ids.next(id)) EXPECT(seen.emplace(id.text()).second);
+  EXPECT(seen.size() == 16 && !ids.next(id));
+  has_random_numbers = true;
+}
+
 UNIT_MAIN("lock_keys", cmocka_unit_test(none_are_none),
           cmocka_unit_test(keys_are_what_was_added_in_that_order),
           cmocka_unit_test(one_key_of_every_size_is_whole_and_so_is_what_follows_it),
@@ -115,4 +146,5 @@ UNIT_MAIN("lock_keys", cmocka_unit_test(none_are_none),
           cmocka_unit_test(a_copy_is_apart_from_what_it_was_copied_from),
           cmocka_unit_test(what_was_moved_is_whole_and_what_it_left_can_be_used),
           cmocka_unit_test(a_key_is_found_where_it_is_and_no_other_one),
-          cmocka_unit_test(an_identity_is_32_digits_and_none_is_like_another))
+          cmocka_unit_test(an_identity_is_32_digits_and_none_is_like_another),
+          cmocka_unit_test(where_no_random_numbers_can_be_had_there_is_no_identity))
