@@ -3,6 +3,8 @@
 #include "quorum/attempt.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <new>
 
 #include "base/mutant.hpp"
 #include "engine/trace.hpp"
@@ -224,7 +226,8 @@ void Attempt::answered(Call &call, const Reply &reply) {
 }
 
 const Refusal &Attempt::refusal(size_t node) const {
-  static const Refusal *const none = new Refusal;  // threads may look at it while the process exits
+  alignas(Refusal) static std::byte place[sizeof(Refusal)];  // which no lack of memory denies
+  static const Refusal *const none = new (place) Refusal;    // threads may look at it while the process exits
   return node < refusals_.size() ? refusals_[node] : *none;
 }
 

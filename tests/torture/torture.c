@@ -12,7 +12,6 @@
 #define _GNU_SOURCE
 #include "torture.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,19 +19,18 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <uv.h>
 
 #include "fail.h"
+#include "left.h"
 
 enum {
   ALARM_S = 60,
   ENDLESS = 100000,
   WARM_UPS = 3,
-  SETTLE_US = 20000,
+  RUNS_BEFORE = 5,
   RETRIES = 200,
   RETRY_US = 50000,
-  DESCRIPTORS_MAX = 256,
-  TURNS_MAX = 100
+  DESCRIPTORS_MAX = 256
 };
 
 static const char *const kind_names[FAIL_KINDS] = {"nothing", "allocation", "thread", "descriptor",
@@ -43,6 +41,7 @@ struct told {
   unsigned long nth;
   unsigned long failed; /* how many calls were made to fail */
   int descriptors;      /* that a process has which used it, and whose first use did not fail */
+  struct left usual;    /* what a process has out in which nothing fails */
   int whose;            /* the last was: 1 of the call, 2 of the library's loop, whoever runs it, and callbacks */
   char what[200];
 };
@@ -78,116 +77,6 @@ void torture_ended(liblock_status status) {
       is_known |= is_of_server;
   }
   torture_must(is_known, "an end that no lack explains", status);
-}
-
-void torture_try(struct torture *t, const char *key) {
-  for (size_t n = 0; n < t->tries; ++n)
-    if (strcmp(t->tried[n], key) == 0) return;
-  torture_must(t->tries < TORTURE_LOCKS_MAX, "there is room", LIBLOCK_OK);
-  t->tried[t->tries++] = key;
-}
-
-void torture_open(struct torture *t) {
-  liblock_context *context = NULL;
-  liblock_context_options options;
-  liblock_context_options_init(&options, sizeof options);
-  char prefix[32]; /* what a process that ended badly has left on the server is not in the way */
-  snprintf(prefix, sizeof prefix, "torture:%ld:", (long)getpid());
-  if (strncmp(t->url, "local:", 6) != 0) {
-    options.prefix = prefix;
-    options.prefix_size = strlen(prefix);
-  }
-  const liblock_status status = liblock_open(t->url, &options, &context, NULL);
-  torture_ended(status);
-  torture_must((status == LIBLOCK_OK) == (context != NULL), "a context comes with OK, and only then", status);
-  if (context == NULL) return;
-  t->context = context;
-  torture_ended(liblock_completions_open(context, TORTURE_LOCKS_MAX, &t->ends, NULL));
-  torture_ended(liblock_owner_open(context, "owner", 5, &t->owner, NULL));
-}
-
-static uv_loop_t loop;
-
-void torture_make_loop(struct torture *t) {
-  (void)t;
-  torture_must(uv_loop_init(&loop) == 0, "there is a loop", LIBLOCK_OK);
-}
-
-void torture_open_on_loop(struct torture *t) {
-  liblock_context *context = NULL;
-  liblock_context_options options;
-  liblock_context_options_init(&options, sizeof options);
-  options.uv_loop = &loop;
-  torture_ended(liblock_open(t->url, &options, &context, NULL));
-  fail_disarm(); /* libuv itself gives up where it lacks memory within a turn */
-  liblock_context_free(context);
-  for (int turns = 0; turns < TURNS_MAX && uv_loop_alive(&loop); ++turns) uv_run(&loop, UV_RUN_NOWAIT);
-  torture_must(uv_loop_close(&loop) == 0, "a context leaves nothing on the caller's loop", LIBLOCK_OK);
-}
-
-void torture_keep(struct torture *t, liblock_status status, liblock_lock lock, const char *key) {
-  torture_must((status == LIBLOCK_OK) == (lock != 0), "a handle comes with OK, and only then", status);
-  if (lock == 0) return;
-  torture_must(t->granted < TORTURE_LOCKS_MAX, "there is room", status);
-  t->locks[t->granted] = lock;
-  t->keys[t->granted++] = key;
-}
-
-liblock_status torture_take(struct torture *t, const char *key, const liblock_acquire_options *options) {
-  if (t->context == NULL) return LIBLOCK_CLOSED;
-  liblock_lock lock = 1;
-  torture_try(t, key);
-  const liblock_status status = liblock_acquire(t->context, key, strlen(key), options, &lock, NULL);
-  torture_ended(status);
-  torture_keep(t, status, lock, key);
-  return status;
-}
-
-static liblock_request ask_for(struct torture *t, const char *key, const liblock_acquire_options *options) {
-  if (t->ends == NULL) return 0;
-  liblock_acquire_options given = torture_defaults();
-  if (options != NULL) given = *options;
-  given.completions = t->ends;
-  liblock_request request = 1;
-  torture_try(t, key);
-  const liblock_status status =
-      liblock_acquire_async(t->context, key, strlen(key), &given, NULL, (void *)key, &request);
-  torture_ended(status);
-  torture_must((status == LIBLOCK_OK) == (request != 0), "a request comes with OK, and only then", status);
-  t->asked += status == LIBLOCK_OK;
-  return request;
-}
-
-void torture_ask(struct torture *t, const char *key, const liblock_acquire_options *options) {
-  ask_for(t, key, options);
-}
-
-void torture_ask_and_cancel(struct torture *t, const char *key, const liblock_acquire_options *options) {
-  const liblock_request request = ask_for(t, key, options);
-  if (request == 0) return;
-  const liblock_status canceled = liblock_cancel(t->context, request);
-  if (canceled != LIBLOCK_INVALID_HANDLE) torture_ended(canceled); /* it may have ended for want of memory */
-}
-
-void torture_give_back(struct torture *t, size_t nth) {
-  if (nth >= t->granted || t->locks[nth] == 0) return;
-  const liblock_status status = liblock_release(t->context, t->locks[nth], NULL);
-  torture_ended(status);
-  if (status != LIBLOCK_NO_MEMORY) t->locks[nth] = 0;
-}
-
-void torture_read(struct torture *t, long wait_ms) {
-  while (t->ends != NULL && t->asked > 0) {
-    liblock_completion end = {.struct_size = sizeof end};
-    const liblock_status status = liblock_completions_next(t->ends, wait_ms, &end);
-    if (status == LIBLOCK_TIMEOUT && wait_ms == 0) return;
-    torture_must(status == LIBLOCK_OK, "a request that was accepted ends", status);
-    if (end.kind != LIBLOCK_KIND_ACQUIRE) continue;
-    --t->asked;
-    if (end.status != LIBLOCK_CANCELED) torture_ended(end.status);
-    torture_keep(t, end.status, end.lock, end.user_data);
-    wait_ms = 0;
-  }
 }
 
 /* ------------------------------------------------------------------------------------------------- a run --- */
@@ -262,12 +151,6 @@ static void close_all(struct torture *t) {
   liblock_context_free(t->context);
 }
 
-static int count_descriptors(void) {
-  int count = 0;
-  for (int fd = 0; fd < DESCRIPTORS_MAX; ++fd) count += fcntl(fd, F_GETFD) != -1;
-  return count;
-}
-
 /* Returns how many calls of this kind there were. */
 static unsigned long run(const struct torture_scenario *scenario, const char *url, int kind,
                          unsigned long nth, bool from_start) {
@@ -280,7 +163,6 @@ static unsigned long run(const struct torture_scenario *scenario, const char *ur
   if (!from_start) fail_arm(kind, nth);
   if (scenario->before == NULL || scenario->has_own_loop || t.context != NULL) scenario->act(&t);
   const unsigned long seen = fail_disarm();
-  told->failed += seen >= nth;
   settle(&t);
   close_all(&t);
   return seen;
@@ -290,47 +172,59 @@ static unsigned long run(const struct torture_scenario *scenario, const char *ur
 static unsigned long run_from_start(const struct torture_scenario *scenario, const char *url, int kind,
                                     unsigned long nth) {
   const unsigned long seen = run(scenario, url, kind, nth, true);
+  told->failed += seen >= nth;
   run(scenario, url, kind, ENDLESS, true);
   told->nth = nth;
   struct torture again = {.url = url};
   torture_open(&again);
   torture_must(again.context != NULL, "the next try begins it", LIBLOCK_OK);
-  const int used = count_descriptors();
+  const int used = left_now().descriptors;
   if (nth == ENDLESS) told->descriptors = used;
   torture_must(used <= told->descriptors, "no descriptor is lost", LIBLOCK_OK);
   close_all(&again);
   return seen;
 }
 
-/* What other threads free, they may free a moment later. */
-static bool comes_down_to(long blocks) {
-  for (int n = 0; n < 200 && fail_blocks() > blocks; ++n) usleep(1000);
-  return fail_blocks() <= blocks;
-}
-
 /* More may be kept for the next time than without the failure, which the same failure then finds; what is lost grows
  * with each. usual becomes what is kept. */
-static bool leaves_nothing(const struct torture_scenario *scenario, const char *url, int kind,
-                           unsigned long nth, long *usual) {
-  for (int again = 0; !comes_down_to(*usual); ++again) {
-    if (again == WARM_UPS) return false;
-    *usual = fail_blocks();
+static void leaves_nothing(const struct torture_scenario *scenario, const char *url, int kind,
+                           unsigned long nth, struct left *usual) {
+  const char *broken = left_in_the_end(usual);
+  for (int again = 0; broken != NULL; ++again) {
+    torture_must(again < WARM_UPS, broken, LIBLOCK_OK);
+    *usual = left_now();
     run(scenario, url, kind, nth, false);
+    broken = left_in_the_end(usual);
   }
-  *usual = fail_blocks(); /* may be less: of another thread, that was late */
-  return true;
+  *usual = left_now(); /* may be less: of another thread, that was late */
 }
 
 /* What is kept for the next time is there after a few runs; a failure leaves no more than a success. */
 static void each_in_turn(const struct torture_scenario *scenario, const char *url, int kind) {
   for (int n = 0; n < WARM_UPS; ++n) run(scenario, url, kind, ENDLESS, false);
-  usleep(SETTLE_US);
-  long usual = fail_blocks();
+  struct left usual = left_at_rest();
   for (unsigned long nth = first; nth < ENDLESS; nth += stride) {
     if (run(scenario, url, kind, nth, false) < nth) return;
-    torture_must(leaves_nothing(scenario, url, kind, nth, &usual), "nothing leaks", LIBLOCK_OK);
+    ++told->failed;
+    leaves_nothing(scenario, url, kind, nth, &usual);
   }
   torture_must(false, "it comes to an end", LIBLOCK_OK);
+}
+
+/* In a process of its own, since most of these end it: it may have no more out afterwards than one in which nothing
+ * failed, which tells it first, after a few runs. Another failure in the same process would mostly
+ * be at another place: threads take turns. Returns whether it failed. */
+static bool fails_once(const struct torture_scenario *scenario, const char *url, unsigned long nth) {
+  if (nth == ENDLESS) {
+    for (int n = 0; n < RUNS_BEFORE; ++n) run(scenario, url, FAIL_MEMORY, ENDLESS, false);
+    told->usual = left_at_rest();
+    return false;
+  }
+  if (run(scenario, url, FAIL_MEMORY, nth, false) < nth) return false;
+  ++told->failed;
+  const char *broken = left_in_the_end(&told->usual);
+  torture_must(broken == NULL, broken, LIBLOCK_OK);
+  return true;
 }
 
 /* -------------------------------------------------------------------------------------------- the judge --- */
@@ -380,7 +274,7 @@ static bool memory_child_fails(const struct torture_scenario *scenario, const ch
   if (child == 0) {
     alarm(ALARM_S);
     dup2(fileno(said), STDERR_FILENO);
-    _exit(run(scenario, url, FAIL_MEMORY, nth, false) < nth ? 2 : 0);
+    _exit(fails_once(scenario, url, nth) ? 0 : 2);
   }
   waitpid(child, status, 0);
   const bool has_ended = WIFSIGNALED(*status) && WTERMSIG(*status) == SIGABRT && says_why(said);
@@ -392,8 +286,8 @@ static bool memory_child_fails(const struct torture_scenario *scenario, const ch
 static void judge_memory(const struct torture_scenario *scenario, const char *url) {
   memset(told, 0, sizeof *told);
   int status = 0;
-  bool failed = false;
   unsigned long nth = first, ended = 0;
+  bool failed = memory_child_fails(scenario, url, ENDLESS, &status, &ended);
   for (; !failed && (nth == first || !WIFEXITED(status) || WEXITSTATUS(status) == 0); nth += stride)
     failed = memory_child_fails(scenario, url, nth, &status, &ended);
   bitten += ended + told->failed;
@@ -424,6 +318,22 @@ static void judge(const struct torture_scenario *scenario, const char *url, int 
     printf("# where the %luth fails: %s%s\n", told->nth, told->what,
            WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "");
   failures += failed;
+}
+
+/* What is lost on purpose is found, or the others would tell nothing. */
+static void prove(const char *url) {
+  for (const struct torture_scenario *loses = torture_losing; loses->name != NULL; ++loses) {
+    memset(told, 0, sizeof *told);
+    int status = 0;
+    unsigned long ended = 0;
+    const bool failed = url == NULL ? child_fails(loses, "local:", FAIL_MEMORY, 0, &status)
+                                    : !memory_child_fails(loses, url, ENDLESS, &status, &ended) &&
+                                          memory_child_fails(loses, url, 1, &status, &ended);
+    const bool is_found = failed && strstr(told->what, loses->name) != NULL;
+    printf("%s %d - the loss of a %s is found\n", is_found ? "ok" : "not ok", ++tests, loses->name);
+    if (!is_found) printf("# the %luth: %s\n", told->nth, told->what);
+    failures += !is_found;
+  }
 }
 
 static void walk(const struct torture_scenario *scenario, const char *url) {
@@ -472,6 +382,7 @@ int main(int count, char **words) {
     judge(&torture_local[1], "local:", kind, true);
     judge(&torture_local[2], "local:", kind, true);
   }
+  if (with_first_uses) prove(url);
   if (tests == 0) return fprintf(stderr, "torture: no scenario of that half has '%s' in its name\n", only), 2;
   printf("%s %d - something failed # %lu\n", bitten > 0 ? "ok" : "not ok", tests + 1, bitten);
   printf("1..%d\n", tests + 1);

@@ -44,6 +44,7 @@ torture_step torture_hold, torture_take_for_owner, torture_hold_as_owner;
 void torture_called(const liblock_completion *end, void *user_data);
 extern int torture_calls;
 extern const struct torture_scenario torture_anywhere[], torture_local[], torture_servers[];
+extern const struct torture_scenario torture_losing[]; /* which a failure shows */
 
 static inline liblock_acquire_options torture_defaults(void) {
   liblock_acquire_options options;
