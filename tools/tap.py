@@ -32,11 +32,17 @@ class Tap:
 
 
 def files_of(root):
-    """Every file of the tree that is, or could be, committed, as paths relative to root, sorted."""
+    """Every file of the tree that is, or could be, committed, as paths relative to root, sorted. Where git knows of
+    some, no others at the root, nor of folders in which it knows of none: whoever tries the library keeps his there."""
     root = pathlib.Path(root)
-    git = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
-    if git.returncode == 0 and (root / ".git").exists():
-        names = git.stdout.splitlines()
+
+    def listed(kind):
+        words = ["git", "-C", root, "ls-files", kind, "--exclude-standard"]
+        git = subprocess.run(words, capture_output=True, text=True)
+        return git.stdout.splitlines() if git.returncode == 0 and (root / ".git").exists() else []
+    if names := listed("-c"):
+        tops = {name.partition("/")[0] for name in names if "/" in name}
+        names += [name for name in listed("-o") if name.partition("/")[0] in tops and "/" in name]
     else:
         names = [str(path.relative_to(root)) for path in root.rglob("*")]
     skipped = re.compile(r"^(build[^/]*|\.git)/|(^|/)__pycache__/")

@@ -110,35 +110,37 @@ void Instance::tell_opened() {
   const auto opened = std::exchange(opened_, nullptr);
   Status status = Status::OK;
   std::string text;
-  const bool answers = membership.is_known() && membership.rule(kEveryNode, 0).is_reached(membership.ready());
-  std::string exchanged;
+  const bool is_known = membership.is_known();
+  const QuorumRule every = is_known ? membership.rule(kEveryNode, 0) : QuorumRule();
+  const bool answers = is_known && every.is_reached(membership.ready());
+  std::string named_beside;  // what the url names and is no node
   for (const auto &node : nodes_) {
     if (node->state() != Node::State::Refused) continue;
-    // Whoever still names a node that was exchanged does without it.
-    if (answers && node->trouble() == Status::INVALID_ARGUMENT && membership.was_exchanged(*node)) {
-      exchanged += (exchanged.empty() ? "" : "; ") + node->why();
+    // Where others answer a replica, say, or one with another password, is done without, as one that is away; and so is
+    // a node that was exchanged, by whoever still names it.
+    if (answers && (!node->is_misnamed() || membership.was_exchanged(*node))) {
+      if ((every.nodes() & node->bit()) == 0) named_beside += (named_beside.empty() ? "" : "; ") + node->why();
       continue;
     }
     if (status == Status::OK) status = node->trouble();
     text += (text.empty() ? "" : "; ") + node->why();
   }
-  if (status == Status::OK && membership.is_known()) {
-    const QuorumRule rule = membership.rule(kEveryNode, 0);
+  if (status == Status::OK && is_known) {
     NodeSet voting = 0;
     for (const auto &node : nodes_) {
       if (node->is_ready() && !node->is_silent(clock.now())) voting |= node->bit();
     }
-    if (!rule.is_reached(membership.ready()))
-      text = why_no_quorum(rule).text;
+    if (!answers)
+      text = why_no_quorum(every).text;
     else if (!membership.is_vouched_for())
       text = membership.why_not_vouched_for().text;
-    else if (!rule.is_reached(voting))
-      text = why_quarantined(rule).text;
+    else if (!every.is_reached(voting))
+      text = why_quarantined(every).text;
     else
-      text = why_not_all(rule);
-    if (!exchanged.empty()) text += (text.empty() ? "" : "; ") + exchanged;
+      text = why_not_all(every);
+    if (!named_beside.empty()) text += (text.empty() ? "" : "; ") + named_beside;
   }
-  if (status == Status::OK && !membership.is_known()) text = why_no_nodes().text;
+  if (status == Status::OK && !is_known) text = why_no_nodes().text;
   opened(status, text);
 }
 

@@ -20,6 +20,14 @@ std::string id_in(const std::string &cluster, const Node &node) {
   return is_of_it ? identity.node : std::string();
 }
 
+std::string why_left_out(const Configuration &configuration) {
+  std::string looked_at;
+  for (const Member &member : configuration.now.all)
+    looked_at += (looked_at.empty() ? "" : " and ") + member.address;
+  return "it is no node of the quorum's configuration, which a look at " + looked_at +
+         " made, and nobody has begun; DEL ll1:node there, once every context that names that is closed";
+}
+
 // Looking at servers marks them, and so gives some to a quorum that nobody begins.
 const char *why_a_stranger(const Hello &hello) {
   if (hello.never_voted() && hello.configuration.epoch == 1)
@@ -341,8 +349,7 @@ void Membership::place(Node &node) {
     if (member == nullptr)
       return node.refuse(Status::INVALID_ARGUMENT,
                          was_left_out(node)
-                             ? "it is no node of the quorum's configuration, which a look at the others made, and "
-                               "nobody has begun; DEL ll1:node on those, once every context that names them is closed"
+                             ? why_left_out(configuration_)
                              : "it is no node of the quorum's configuration; add it with liblock_quorum_set_nodes, or "
                                "name it as the configuration does");
     return mark(node, member->id);

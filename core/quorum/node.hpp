@@ -74,6 +74,10 @@ class Node final : private Link::User {
   const Node *same_as() const { return same_as_; }
   // Somebody may hold a lock by a vote of it: it was seen voting, or its mark went or may have gone since.
   bool may_have_voted() const { return may_have_voted_; }
+  // It is no node of this quorum whatever its operator does: the url names another server than was meant.
+  bool is_misnamed() const {
+    return state_ == State::Refused && trouble_ == Status::INVALID_ARGUMENT && !evicts_;
+  }
   const std::string &why() const { return why_; }
   Status trouble() const { return trouble_; }
   const std::string &boot() const { return boot_; }
@@ -108,6 +112,7 @@ class Node final : private Link::User {
   void on_message(Bytes message) override;
   bool needs_server() override;
   bool needs_messages() override;
+  static bool evicts(const ServerInfo &info);
   std::string unfit(const ServerInfo &info) const;
   const Node *with_boot(const std::string &boot) const;
   void said(const Hello &hello, int64_t now_us);
@@ -129,6 +134,7 @@ class Node final : private Link::User {
   Nanos offset_at_ = 0;
   bool is_asking_ = false;
   bool was_up_ = false;
+  bool evicts_ = false;  // when it was connected last
   bool may_have_voted_ = false;
   const Node *same_as_ = nullptr;                  // nodes stay for as long as their instance
   std::string marked_boot_;                        // under which it had a mark last

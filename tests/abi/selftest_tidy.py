@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """check_tidy.py finds each kind of untidiness, and is content with a tidy file."""
-from bites import Tap, on_tree
+import subprocess
+import tempfile
+
+from bites import Tap, expect_broken, expect_clean, on_tree, write_tree
 
 HEAD = "// SPDX-License-Identifier: MIT\n// Says what this file is for.\n"
 BODY = "int f(int a) {\n  return a;\n}\n"
@@ -12,6 +15,19 @@ HIDDEN = 'class C {\n public:\n  int f(int a) {\n    const char *s = "}";  // }\
 AT_BOUND = "int f(int a) {\n" + "  if (a) {\n    a += 1;\n  }\n" * 22 + "  a += 1;\n" * 2 + "}\n"
 LONG_PYTHON = '# SPDX-License-Identifier: MIT\n"""Purpose."""\n\n\ndef f(a):\n' + "    a += 1\n" * 70
 LONG_SHELL = "# SPDX-License-Identifier: MIT\n# Purpose.\nf() {\n" + "  true\n" * 69 + "}\n"
+
+
+def what_git_knows(tap, base):
+    """Of a checkout: what somebody keeps beside it is his, what is new within it is looked at."""
+    loose = HEAD + "int g(char *s) { return std::sprintf (s, s); }\n"
+    with tempfile.TemporaryDirectory() as root:
+        write_tree(root, base)
+        for words in (["init", "-q"], ["add", "-A"]):
+            subprocess.run(["git", "-C", root, *words], check=True)
+        write_tree(root, {"mine/a.c": loose, "b.c": loose})
+        expect_clean(tap, "files_of_somebody_who_tries_it_are_his", "check_tidy.py", [root])
+        write_tree(root, {"core/base/new.cpp": loose})
+        expect_broken(tap, "a_file_that_is_new_in_a_folder_is_looked_at", "check_tidy.py", [root], "banned")
 
 
 def main():
@@ -49,6 +65,7 @@ def main():
         ("a_missing_last_line_break_is_found", {file: HEAD + "int a;"}, "clean"),
         ("a_bad_script_without_suffix_is_found", {".ci/run": "#!/bin/sh\necho hello\n"}, "opens_with"),
     ])
+    what_git_knows(tap, base)
     tap.finish()
 
 

@@ -8,7 +8,7 @@ import statistics
 import time
 
 from harness import SLOW, Agent, Server, eventually, main, same, status, take_turns, test
-from networks import Proxy
+from networks import Proxy, Rubbish
 from quorums import MAX_TTL_MS, Quorum, found, opened
 
 LONG = {"ttl_ms": MAX_TTL_MS}  # nothing is renewed meanwhile
@@ -269,12 +269,39 @@ def a_replica_an_evicting_server_and_a_node_of_another_quorum_are_refused():
         answered(f"quorum:{two},{other[0].url}", "INVALID_ARGUMENT", "it belongs to another quorum")
         answered(f"quorum:{quorum[0].url},{spare.url},{other[0].url}", "INVALID_ARGUMENT", "it is no node of")
         answered(f"quorum:{two},{spare.url}", "OK", f"{spare.url}: it is no node of the quorum's configuration")
-        quorum[2].call("REPLICAOF", "127.0.0.1", 1)
+        for number in (1, 2):
+            quorum[number].call("REPLICAOF", "127.0.0.1", 1)
         answered(quorum.url, "READ_ONLY", "replica")
-        quorum[2].call("REPLICAOF", "NO", "ONE")
-        quorum[1].call("CONFIG", "SET", "maxmemory", "100mb")
-        quorum[1].call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+        for number in (1, 2):
+            quorum[number].call("REPLICAOF", "NO", "ONE")
+            evict(quorum[number])
         answered(quorum.url, "INVALID_ARGUMENT", "noeviction")
+
+
+def evict(server):
+    server.call("CONFIG", "SET", "maxmemory", "100mb")
+    server.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+
+
+def want_a_password(server):
+    server.call("CONFIG", "SET", "requirepass", "another")
+
+
+@test
+def an_open_succeeds_without_a_node_that_answers_and_gives_no_vote_and_says_why():
+    for bend, says in ((lambda server: server.call("REPLICAOF", "127.0.0.1", 1), "replica"), (evict, "noeviction"),
+                       (want_a_password, "NOAUTH")):
+        with Quorum(3) as quorum, Agent() as agent:
+            bend(quorum[1])
+            answer = status(agent("open", "c", quorum.url, max_ttl_ms=MAX_TTL_MS), "OK")
+            assert says in answer.message and str(quorum[1].port) in answer.message, answer
+            assert states(agent) == ["UP", "REFUSED", "UP"], states(agent)
+            released(agent, locked(agent))
+    with Quorum(3) as quorum, Rubbish(b"HTTP/1.1 400 Bad Request\r\n\r\n") as stranger, Agent() as agent:
+        url = quorum.url.replace(str(quorum[1].port), str(stranger.port))
+        answer = status(agent("open", "c", url, max_ttl_ms=MAX_TTL_MS), "OK")
+        assert str(stranger.port) in answer.message, answer
+        released(agent, locked(agent))
 
 
 def states(agent):
@@ -285,8 +312,7 @@ def states(agent):
 def a_node_that_begins_to_evict_is_refused_from_its_next_connection_on_until_it_stops():
     with Quorum(3) as quorum, Agent() as agent:
         opened(agent, quorum)
-        quorum[1].call("CONFIG", "SET", "maxmemory", "100mb")
-        quorum[1].call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+        evict(quorum[1])
         released(agent, locked(agent))
         same(states(agent), ["UP", "UP", "UP"])
         quorum[1].call("CLIENT", "KILL", "TYPE", "normal")
@@ -324,8 +350,8 @@ def a_wrong_password_is_refused_without_being_shown():
     with Quorum(3, "--requirepass", "right", founded=False) as quorum:
         with_password = "quorum:" + ",".join(s.url.replace("//", "//:right@") for s in quorum.servers)
         found(with_password)
-        wrong = with_password.replace("right", "s3cr3t", 1)
-        answered(wrong, "AUTH", "password")
+        answered(with_password.replace("right", "s3cr3t", 1), "OK", "it refused user or password")
+        answered(with_password.replace("right", "s3cr3t"), "AUTH", "it refused user or password")
         with Agent() as agent:
             status(agent("open", "c", quorum.url, password="right", max_ttl_ms=MAX_TTL_MS), "OK")
             released(agent, locked(agent))

@@ -393,30 +393,44 @@ UNIT_TEST(nodes_that_lost_their_data_are_silent_for_the_quorums_leases_whoever_m
   hasty.take("k", brief_lease());
 }
 
-UNIT_TEST(one_server_under_two_names_a_replica_a_proxy_and_an_evicting_server_are_refused) {
-  World world(1);
-  std::vector<Node *> nodes;
-  for (int i = 0; i < 3; ++i) nodes.push_back(&world.add_node("n" + std::to_string(i)));
-  const auto status_of = [&](const liblock::QuorumOptions &options) {
-    Process p(world, "p" + std::to_string(world.now()), options);
-    Status seen = Status::OK;
-    run_once(p.host(), [&] { p.instance().when_opened([&](Status s, const std::string &) { seen = s; }); });
-    world.run_ms(2'000);
-    return seen;
+// What becomes of opening, and why.
+std::pair<Status, std::string> opening(World &world, const liblock::QuorumOptions &options) {
+  Process p(world, "p" + std::to_string(world.now()), options);
+  std::pair<Status, std::string> seen(Status::CLOSED, "");
+  run_once(p.host(), [&] {
+    p.instance().when_opened([&](Status status, const std::string &text) { seen = {status, text}; });
+  });
+  world.run_ms(2'000);
+  return seen;
+}
+
+UNIT_TEST(one_server_under_two_names_is_refused_also_where_others_answer) {
+  Stage s(3, 1, true, brief());
+  liblock::QuorumOptions twice = over(s.nodes, brief());
+  twice.nodes[2].address.target.port = s.nodes[1]->port();
+  EXPECT(opening(s.world, twice).first == Status::INVALID_ARGUMENT);
+}
+
+UNIT_TEST(a_replica_a_proxy_and_an_evicting_server_are_refused_unless_enough_others_answer) {
+  Stage s(3, 1, true, brief());
+  const auto expect = [&](Status wanted, const char *says) {
+    const auto [status, text] = opening(s.world, over(s.nodes, brief()));
+    EXPECT(status == wanted && text.find(says) != std::string::npos);
   };
-  EXPECT(status_of(over(nodes)) == Status::OK);
-  liblock::QuorumOptions twice = over(nodes);
-  twice.nodes[2].address.target.port = nodes[1]->port();
-  EXPECT(status_of(twice) == Status::INVALID_ARGUMENT);
-  nodes[0]->server().maxmemory = 1'000'000;
-  nodes[0]->server().maxmemory_policy = "allkeys-lru";
-  EXPECT(status_of(over(nodes)) == Status::INVALID_ARGUMENT);
-  nodes[0]->server().maxmemory = 0;
-  nodes[0]->server().hides_run_id = true;
-  EXPECT(status_of(over(nodes)) == Status::UNSUPPORTED);
-  nodes[0]->server().hides_run_id = false;
-  nodes[1]->set_replica(true);
-  EXPECT(status_of(over(nodes)) == Status::READ_ONLY);
+  for (const bool others_answer : {true, false}) {
+    if (!others_answer) s.nodes[2]->stop(Node::Data::Kept);
+    auto &server = s.nodes[0]->server();
+    server.maxmemory = 1'000'000;
+    server.maxmemory_policy = "allkeys-lru";
+    expect(others_answer ? Status::OK : Status::INVALID_ARGUMENT, "noeviction");
+    server.maxmemory = 0;
+    server.hides_run_id = true;
+    expect(others_answer ? Status::OK : Status::UNSUPPORTED, "run_id");
+    server.hides_run_id = false;
+    s.nodes[0]->set_replica(true);
+    expect(others_answer ? Status::OK : Status::READ_ONLY, "replica");
+    s.nodes[0]->set_replica(false);
+  }
 }
 
 UNIT_TEST(a_server_with_a_copy_of_another_ones_data_is_no_node_until_it_is_emptied) {
@@ -426,13 +440,7 @@ UNIT_TEST(a_server_with_a_copy_of_another_ones_data_is_no_node_until_it_is_empti
   const auto &nodes = s.b->instance().nodes();
   EXPECT(nodes.size() == 3 && nodes[0]->is_ready());
   EXPECT(nodes[2]->state() == liblock::quorum::Node::State::Refused);
-  Process late(s.world, "late", over(s.nodes, brief()));
-  Status opened = Status::OK;
-  std::string why;
-  run_once(late.host(), [&] {
-    late.instance().when_opened([&](Status status, const std::string &text) { opened = status, why = text; });
-  });
-  s.world.run_ms(2'000);
+  const auto [opened, why] = opening(s.world, over(s.nodes, brief()));
   EXPECT(opened == Status::INVALID_ARGUMENT && why.find("a copy of another node's") != std::string::npos);
   s.nodes[2]->flush_data();
   s.world.run_ms(30'000);
@@ -481,7 +489,8 @@ UNIT_MAIN(
     cmocka_unit_test(an_observer_becomes_a_node_and_a_node_an_observer),
     cmocka_unit_test(a_server_that_becomes_a_node_is_told_nothing_by_those_who_name_it_as_an_observer),
     cmocka_unit_test(nodes_that_lost_their_data_are_silent_for_the_quorums_leases_whoever_marks_them_first),
-    cmocka_unit_test(one_server_under_two_names_a_replica_a_proxy_and_an_evicting_server_are_refused),
+    cmocka_unit_test(one_server_under_two_names_is_refused_also_where_others_answer),
+    cmocka_unit_test(a_replica_a_proxy_and_an_evicting_server_are_refused_unless_enough_others_answer),
     cmocka_unit_test(a_server_with_a_copy_of_another_ones_data_is_no_node_until_it_is_emptied),
     cmocka_unit_test(who_has_never_heard_of_a_node_counts_it_among_those_that_may_know_more),
     cmocka_unit_test(an_id_that_a_node_had_is_not_given_to_another_whose_votes_would_count_as_its_own),
