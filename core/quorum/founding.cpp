@@ -46,9 +46,7 @@ class Founding final : public FanOut {
   void end_without(const Node &node) {
     const bool was_left_out = node.state() == Node::State::Refused && instance_.membership.was_left_out(node);
     if (!was_left_out) return end(Status::NO_QUORUM, "a quorum begins with all its nodes; " + node.why());
-    end(Status::NODES_MISMATCH,
-        node.address + ": the others were marked as a quorum without it, by a look at them; DEL ll1:node on each of "
-                       "those takes the marks away, once every context that names them is closed, this one as well");
+    end(Status::NODES_MISMATCH, node.why());
   }
   void encode(Call &call) override {
     const Member *member = configuration_.find_address(call.node.address);

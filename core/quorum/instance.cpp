@@ -113,13 +113,15 @@ void Instance::tell_opened() {
   const bool is_known = membership.is_known();
   const QuorumRule every = is_known ? membership.rule(kEveryNode, 0) : QuorumRule();
   const bool answers = is_known && every.is_reached(membership.ready());
-  std::string named_beside;  // what the url names and is no node
+  const bool are_most = answers && membership.has_most_of_what_is_named();
+  std::vector<const Node *> done_without;
   for (const auto &node : nodes_) {
     if (node->state() != Node::State::Refused) continue;
     // Where others answer a replica, say, or one with another password, is done without, as one that is away; and so is
     // a node that was exchanged, by whoever still names it.
-    if (answers && (!node->is_misnamed() || membership.was_exchanged(*node))) {
-      if ((every.nodes() & node->bit()) == 0) named_beside += (named_beside.empty() ? "" : "; ") + node->why();
+    const bool is_done_without = node->is_misnamed() ? answers && membership.was_exchanged(*node) : are_most;
+    if (is_done_without) {
+      done_without.push_back(node.get());
       continue;
     }
     if (status == Status::OK) status = node->trouble();
@@ -138,7 +140,9 @@ void Instance::tell_opened() {
       text = why_quarantined(every).text;
     else
       text = why_not_all(every);
-    if (!named_beside.empty()) text += (text.empty() ? "" : "; ") + named_beside;
+    for (const Node *node : done_without) {
+      if (text.find(node->why()) == std::string::npos) text = node->why() + (text.empty() ? "" : "; ") + text;
+    }
   }
   if (status == Status::OK && !is_known) text = why_no_nodes().text;
   opened(status, text);

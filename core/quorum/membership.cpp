@@ -21,11 +21,10 @@ std::string id_in(const std::string &cluster, const Node &node) {
 }
 
 std::string why_left_out(const Configuration &configuration) {
-  std::string looked_at;
-  for (const Member &member : configuration.now.all)
-    looked_at += (looked_at.empty() ? "" : " and ") + member.address;
-  return "it is no node of the quorum's configuration, which a look at " + looked_at +
-         " made, and nobody has begun; DEL ll1:node there, once every context that names that is closed";
+  std::string text = "it is no node of a quorum that somebody's look at others made, and nobody has begun; once every "
+                     "context that names those is closed, DEL ll1:node there:";
+  for (const Member &member : configuration.now.all) text += " " + member.address;
+  return text;
 }
 
 // Looking at servers marks them, and so gives some to a quorum that nobody begins.
@@ -143,6 +142,10 @@ bool Membership::is_contested() const {
     if (is_others && marked_by(identity.cluster) >= of_ours) return true;
   }
   return false;
+}
+
+bool Membership::has_most_of_what_is_named() const {
+  return 2 * marked_by(configuration_.cluster) > instance_.options.nodes.size();
 }
 
 void Membership::count_vouchers() {

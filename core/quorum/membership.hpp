@@ -64,6 +64,8 @@ class Membership {
   // It was a node, as it seems, before another took its place: it has the mark of one that the configuration has no
   // more, or none, where half of the named servers are of the quorum.
   bool was_exchanged(const Node &node) const;
+  // More than half of the servers that the url names have this quorum's mark: no other one can be meant as well.
+  bool has_most_of_what_is_named() const;
   // It was named when others were looked at, and so marked, by whoever named it not; nobody has begun their quorum.
   bool was_left_out(const Node &node) const;
   // Takes over a configuration that the caller has brought to a quorum of nodes.

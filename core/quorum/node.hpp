@@ -74,7 +74,8 @@ class Node final : private Link::User {
   const Node *same_as() const { return same_as_; }
   // Somebody may hold a lock by a vote of it: it was seen voting, or its mark went or may have gone since.
   bool may_have_voted() const { return may_have_voted_; }
-  // It is no node of this quorum whatever its operator does: the url names another server than was meant.
+  // Refused for what it is, such as another node's server or one of another quorum, and not for how it is set now: the
+  // url may name another server than was meant.
   bool is_misnamed() const {
     return state_ == State::Refused && trouble_ == Status::INVALID_ARGUMENT && !evicts_;
   }

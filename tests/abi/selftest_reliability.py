@@ -227,10 +227,20 @@ def check_page(tap):
         tap.rule("a_page_that_a_run_has_written_passes", [] if ended == [0, 0] else [str(ended)])
         page.write_text(page.read_text(encoding="utf-8").replace("| calls | 7 |", "| calls | 70 |"), encoding="utf-8")
         tap.rule("a_page_that_was_edited_by_hand_is_noticed", [] if run("--check") == 1 else ["it passed"])
+        run("--write")
+        kept = root / "tests/reliability/results.json"
         for name, what in (("took_too_long", {"seconds": 2701}), ("failed", {"failed": 1})):
             (left / "gate.json").write_text(json.dumps(gate | what), encoding="utf-8")
+            before = page.read_text(encoding="utf-8")
             ended = [run("--write"), run("--check")]
-            tap.rule(f"a_page_of_a_gate_that_{name}_is_noticed", [] if ended == [0, 1] else [str(ended)])
+            is_kept = page.read_text(encoding="utf-8") == before
+            tap.rule(f"a_gate_that_{name}_takes_no_place", [] if ended == [0, 0] and is_kept else [str(ended)])
+            results = json.loads(kept.read_text(encoding="utf-8"))
+            results["gate"] |= what
+            kept.write_text(json.dumps(results), encoding="utf-8")
+            tap.rule(f"a_gate_that_{name}_and_was_written_there_is_noticed", [] if run("--check") else ["it passed"])
+            results["gate"] |= gate
+            kept.write_text(json.dumps(results), encoding="utf-8")
 
 
 # what rises, and the rule that must fall alone

@@ -86,7 +86,8 @@ class Bender(Strains):
 
     def kill_server(self, server, kind):
         """What its clients lose is their connections."""
-        self.traces[kind] += connections_of(server)
+        with contextlib.suppress(OSError, ServerError):
+            self.traces[kind] += connections_of(server)
         server.kill()
 
     def stopped(self, what, kind, change=lambda server: None):

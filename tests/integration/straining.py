@@ -78,7 +78,7 @@ def connections_of(server):
 
 def greetings_of(server):
     """How many clients have told it their names since it was started."""
-    return number_in(server, "commandstats", r"cmdstat_client\|setname:calls=")
+    return number_in(server, "commandstats", r"cmdstat_client(?:\|setname)?:calls=")
 
 
 def requests_before(server):

@@ -4,6 +4,7 @@ import signal
 import time
 
 from clients import ASKING, HOLDING
+from harness import SLOW
 
 WAITS_SINCE_NS = 30e6  # no acquire of a free lock takes so long
 LOOKS_FOR = 0.5
@@ -12,7 +13,7 @@ LOOKS_FOR = 0.5
 class BadClients:
     def client_that(self, is_wanted):
         """(who, its name) of one without a fault that is found where it should be; (None, None) if there is none."""
-        until = time.monotonic() + LOOKS_FOR
+        until = time.monotonic() + LOOKS_FOR * SLOW
         while time.monotonic() < until:
             free = [name for name in self.names if ("client", name) not in self.faults]
             wanted = [name for name in free if any(is_wanted(name, moment) for moment in self.clients.moments(name))]

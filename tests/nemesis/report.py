@@ -11,7 +11,7 @@ from kinds import NOTHING
 FIGURES = ("runs", "hits", "felt", "traces", "violations", "guard_violations")
 TRACES_FROM = 5  # so many acts, of which not each leaves one
 WRITTEN_MAX = 5  # of the lines that say what is wrong
-SERVER = "LIBLOCK_REDIS_SERVER"
+SERVER, SLOWNESS = "LIBLOCK_REDIS_SERVER", "LIBLOCK_TEST_SLOWNESS"
 
 
 def counted(numbers):
@@ -39,9 +39,9 @@ class Report:
         print(f"ok {self.number} - {name} # SKIP {why}", flush=True)
 
     def command(self, *more):
-        """That begins it again, on the same server and with clients in the same languages."""
-        server = [f"{SERVER}={shlex.quote(os.environ[SERVER])}"] if SERVER in os.environ else []
-        return " ".join([*server, "python3 tests/nemesis/nemesis.py --build", shlex.quote(self.words.build),
+        """That begins it again, on the same server, as patient, and with clients in the same languages."""
+        surroundings = [f"{name}={shlex.quote(os.environ[name])}" for name in (SERVER, SLOWNESS) if name in os.environ]
+        return " ".join([*surroundings, "python3 tests/nemesis/nemesis.py --build", shlex.quote(self.words.build),
                          *["--c-alone"] * self.words.c_alone, *more])
 
     def repeat(self, context, kinds, seed, seconds):

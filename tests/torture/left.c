@@ -12,7 +12,7 @@
 
 #include "fail.h"
 
-enum { DESCRIPTORS_MAX = 256, STEP_US = 1000, STEPS_MAX = 200, STEPS_OF_REST = 20 };
+enum { DESCRIPTORS_MAX = 256, STEP_US = 1000, STEPS_MAX = 2000, STEPS_OF_REST = 20 };
 
 /* A folder has one link from each folder in it, and two of its own. */
 static int count_threads(void) {

@@ -178,7 +178,7 @@ UNIT_TEST(whoever_names_servers_one_of_which_was_looked_at_alone_is_told_how_to_
   Process right(world, "right", over(nodes));
   const auto opened = open(right, world);
   EXPECT(opened->status == Status::INVALID_ARGUMENT);
-  EXPECT(opened->says("which a look at redis://") && opened->says("DEL ll1:node there"));
+  EXPECT(opened->says("closed, DEL ll1:node there: redis://"));
   right.end();
   nodes[0]->ask({"DEL", "ll1:node"});
   Process again(world, "again", over(nodes));

@@ -278,7 +278,33 @@ UNIT_TEST(whoever_goes_by_a_quorum_that_all_of_its_nodes_forgot_is_told_to_open_
   EXPECT(ends_as(anew, s.world, Status::OK));
 }
 
+UNIT_TEST(a_node_that_is_refused_is_named_also_where_none_of_the_others_votes_yet) {
+  Stage s(3, 1, true, brief());
+  for (const int n : {1, 2}) {
+    s.nodes[n]->stop(Node::Data::Kept);
+    s.nodes[n]->start();
+  }
+  s.nodes[0]->set_replica(true);
+  Process late(s.world, "late", over(s.nodes, brief()));
+  const auto opened = open(late, s.world);
+  EXPECT(opened->status == Status::OK && opened->says("replica") && opened->says("do not vote yet"));
+}
+
+UNIT_TEST(one_of_two_servers_that_somebody_looked_at_alone_is_no_quorum_where_the_other_one_is_refused) {
+  World world(1);
+  Node &one = world.add_node("one"), &other = world.add_node("other");
+  Process looking(world, "looking", over({&one}));
+  open(looking, world);
+  looking.end();
+  other.set_replica(true);
+  Process both(world, "both", over({&one, &other}));
+  EXPECT(open(both, world)->status == Status::READ_ONLY);
+}
+
 UNIT_MAIN("strangers among the servers of a quorum",
+          cmocka_unit_test(a_node_that_is_refused_is_named_also_where_none_of_the_others_votes_yet),
+          cmocka_unit_test(
+              one_of_two_servers_that_somebody_looked_at_alone_is_no_quorum_where_the_other_one_is_refused),
           cmocka_unit_test(whoever_comes_late_goes_by_the_quorum_of_most_of_the_servers_that_are_named),
           cmocka_unit_test(
               a_server_that_was_marked_for_a_quorum_which_never_began_is_given_to_another_without_its_data_being_lost),
