@@ -82,7 +82,10 @@ static void hold_once(liblock_context *context, int number) {
   liblock_lock lock;
   uint64_t token = 0;
   if (liblock_acquire(context, key, (size_t)size, &options, &lock, NULL) != LIBLOCK_OK) return;
-  if (liblock_fencing_token(context, lock, &token) != LIBLOCK_OK) return wait_until_told(number);
+  if (liblock_fencing_token(context, lock, &token) != LIBLOCK_OK) { /* it was lost by now */
+    wait_until_told(number);
+    return;
+  }
   atomic_store(&shared->of[number].token, token);
   atomic_store(state, Holds);
   while (atomic_load(state) != Taken) {
