@@ -297,7 +297,8 @@ static void a_fork_while_other_threads_lock_leaves_no_lock_taken_in_the_child(vo
   end_context(f.context);
 }
 
-/* Sockets come and go with each of its contexts, which nobody accepts: over a quorum with an observer, too. */
+/* Sockets come and go with each of its contexts, which nobody accepts: over a quorum with an observer, too. No names:
+ * while one is looked up the C library has a socket of its own. */
 static void *connect_in_vain(void *argument) {
   static const char *const observer[] = {"redis://127.0.0.1:4"};
   struct busy *b = argument;
@@ -334,7 +335,7 @@ static int no_socket_is_there(void *argument) {
 static void a_fork_while_sockets_come_and_go_leaves_none_in_the_child(void **state) {
   (void)state;
   struct busy busy[] = {{.url = "redis://127.0.0.1:1"},
-                        {.url = "redis://localhost:1"},
+                        {.url = "redis://127.0.0.2:1"},
                         {.url = "unix:///nobody.is.there"},
                         {.url = "quorum:redis://127.0.0.1:1,redis://127.0.0.1:2,redis://127.0.0.1:3"}};
   pthread_t threads[COUNT_OF(busy)];
