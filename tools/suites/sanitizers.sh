@@ -8,11 +8,14 @@ suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua lu
 suite_needs+=" tsan go"
 # Lines in stacks are all that is read of what debuggers could know.
 export CFLAGS=-g1 CXXFLAGS=-g1
+export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1:detect_leaks=1
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:detect_deadlocks=1:history_size=4
+# A process would sleep a second at its end otherwise, and the tests with servers start hundreds.
+TSAN_OPTIONS+=:atexit_sleep_ms=50
 left_out=(--exclude 'ffi_*' --exclude '*no_alloc*' --exclude '*no_syscall*' --exclude '*valgrind*')
 
 addresses() { # ARGUMENT of run_tests.py…
-  export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1:detect_leaks=1
-  export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
   addresses_build &&
     make_and_run_suites asan unit api stress redis pace queue quorum security -- --timeout-multiplier 6 \
       "${at_once[@]}" "${left_out[@]}" "$@"
@@ -23,9 +26,6 @@ addresses() { # ARGUMENT of run_tests.py…
 threads() { # 'SUITE…' of the unit tests, ARGUMENT of run_tests.py…
   local of_unit=$1
   shift
-  export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:detect_deadlocks=1:history_size=4
-  # A process would sleep a second at its end otherwise, and the tests with servers start hundreds.
-  TSAN_OPTIONS+=:atexit_sleep_ms=50
   # shellcheck disable=SC2086
   instrumented_build tsan -Db_sanitize=thread &&
     make_and_run_suites tsan $of_unit api stress redis pace queue quorum -- --timeout-multiplier 8 "${at_once[@]}" \
@@ -63,15 +63,17 @@ in_gate_for_addresses() {
 in_gate_for_threads() {
   threads 'threads portable' --exclude 'quorum lock' --exclude 'conformance quorum' "${one_thread[@]}"
 }
+worlds_of_asan() { worlds asan; }
+worlds_of_tsan() { worlds tsan; }
 ahead() { "$1"; }
 gate() {
   export LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick LIBLOCK_TEST_SLOWNESS=4
   at_once=(--jobs $((3 * $(nproc) / 2)))
   compile_before in_gate_for_addresses in_gate_for_threads
   [ -n "${builds_only:-}" ] || side_by_side in_gate_for_addresses in_gate_for_threads
-  # What it is made of is compiled ahead as well; not beside another one, since every kind is to have its turn in time.
-  worlds asan
-  worlds tsan
+  # Not beside those, since every kind is to have its turn in time.
+  compile_before worlds_of_asan worlds_of_tsan
+  [ -n "${builds_only:-}" ] || side_by_side worlds_of_asan worlds_of_tsan
 }
 nightly_needs="valgrind"
 nightly() {
