@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ten thousand leases of 3 s, kept alive by one context.
+ * Ten thousand leases of 3 s (under a sanitizer of so many times that, or the first would end before the last is
+ * taken), kept alive by one context.
  *
  * `leases URL` keeps them for a minute: no lease may be lost, and renewal may take no more than 400 script calls a
  * second. `leases URL beside` lets another process acquire and release keys of its own on the same server: its 99th
@@ -26,6 +27,8 @@
 enum { LEASES = 10000, TTL_MS = 3000, CALLS_PER_SECOND_MAX = 400, PAIRS_PER_SPAN = 1000 };
 
 static int spans;
+
+static int ttl_ms(void) { return (int)(TTL_MS * slowness()); }
 
 static double now_s(void) {
   struct timespec now;
@@ -108,7 +111,7 @@ static void acquire_all(liblock_context *context, liblock_lock *locks) {
   must(liblock_completions_open(context, LEASES, &ends, NULL), "a queue of completions");
   liblock_acquire_options options;
   liblock_acquire_options_init(&options, sizeof options);
-  options.ttl_ms = TTL_MS;
+  options.ttl_ms = ttl_ms();
   options.renew = 1;
   options.on_lost = count_lost;
   options.completions = ends;
@@ -156,7 +159,7 @@ static void see_other(const char *url, int questions, int answers) {
 static void keep(const char *url, double seconds) {
   char figures[128];
   liblock_context *context = open_with_leases(url);
-  pause_ms(TTL_MS); /* each is renewed once by itself, soon after it was taken */
+  pause_ms(ttl_ms()); /* each is renewed once by itself, soon after it was taken */
   redisContext *server = connect_to(url);
   if (!server || server->err) exit(3);
   const double began = now_s();
