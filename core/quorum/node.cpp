@@ -63,15 +63,11 @@ Node::Node(Instance &instance, size_t number, const ConnectionOptions &options_o
       instance_(instance),
       why_(address + ": it has not answered yet") {}
 
-bool Node::evicts(const ServerInfo &info) {
-  return info.has_memory_bound && !info.eviction_policy.empty() && info.eviction_policy != "noeviction";
-}
-
 // A proxy in front of several servers hides restarts; a replica and an evicting server forget.
 std::string Node::unfit(const ServerInfo &info) const {
   if (info.run_id.empty())
     return "INFO shows no run_id: a proxy, or a server that hides its restarts, cannot be a node of a quorum";
-  if (evicts(info))
+  if (info.may_evict())
     return "its maxmemory-policy is " + shown(info.eviction_policy) +
            ", which evicts locks; set it to noeviction";
   if (same_as_ != nullptr) return "it is the same server as " + same_as_->address + ": one server is one node";
@@ -91,7 +87,7 @@ void Node::on_connected(const ServerInfo &info, bool) {
   told_ = 0;
   boot_ = info.run_id;
   same_as_ = with_boot(boot_);
-  evicts_ = evicts(info);
+  evicts_ = info.may_evict();
   if (const std::string why = unfit(info); !why.empty()) {
     boot_.clear();
     return refuse(info.run_id.empty() ? Status::UNSUPPORTED : Status::INVALID_ARGUMENT, why);

@@ -113,7 +113,6 @@ class Node final : private Link::User {
   void on_message(Bytes message) override;
   bool needs_server() override;
   bool needs_messages() override;
-  static bool evicts(const ServerInfo &info);
   std::string unfit(const ServerInfo &info) const;
   const Node *with_boot(const std::string &boot) const;
   void said(const Hello &hello, int64_t now_us);

@@ -46,6 +46,10 @@ struct ServerInfo {
   bool has_memory_bound = false;
   int64_t time_us = 0;  // its clock, since 1970; 0: it did not say
   Nanos asked_at = 0;   // when that was asked for
+
+  bool may_evict() const {
+    return has_memory_bound && !eviction_policy.empty() && eviction_policy != "noeviction";
+  }
 };
 
 class Connection final : private ByteStream::Listener, private Timer {

@@ -29,9 +29,7 @@ Instance::~Instance() = default;
 void Instance::on_connected(const ServerInfo &info, bool another) {
   events.emit(another ? LIBLOCK_EVENT_SERVER_CHANGED : LIBLOCK_EVENT_CONNECTED, Status::OK,
               another ? "connected to another server than before; its locks are verified" : "connected");
-  const bool may_evict =
-      info.has_memory_bound && !info.eviction_policy.empty() && info.eviction_policy != "noeviction";
-  if (may_evict && !std::exchange(eviction_told_, true))
+  if (info.may_evict() && !std::exchange(eviction_told_, true))
     events.emit(LIBLOCK_EVENT_MAY_EVICT, Status::OK,
                 "maxmemory-policy is " + shown(info.eviction_policy) +
                     ": the server may evict locks that are held; set noeviction");

@@ -69,11 +69,11 @@ ahead() { "$1"; }
 gate() {
   export LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick LIBLOCK_TEST_SLOWNESS=4
   at_once=(--jobs $((3 * $(nproc) / 2)))
-  compile_before in_gate_for_addresses in_gate_for_threads
-  [ -n "${builds_only:-}" ] || side_by_side in_gate_for_addresses in_gate_for_threads
+  compile_before in_gate_for_addresses in_gate_for_threads worlds_of_asan worlds_of_tsan
+  [ -z "${builds_only:-}" ] || return 0
+  side_by_side in_gate_for_addresses in_gate_for_threads
   # Not beside those, since every kind is to have its turn in time.
-  compile_before worlds_of_asan worlds_of_tsan
-  [ -n "${builds_only:-}" ] || side_by_side worlds_of_asan worlds_of_tsan
+  side_by_side worlds_of_asan worlds_of_tsan
 }
 nightly_needs="valgrind"
 nightly() {
