@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <new>
+#include <utility>
 
 #include "base/mutant.hpp"
 #include "engine/trace.hpp"
@@ -69,9 +70,11 @@ Attempt::Attempt(Instance &instance, Request &request, const AttemptId &id, cons
       votes_shown_(request.is_on_some_nodes() ? rule.votes() : 0),
       tokens_(request.place == FrontWaiter::Place::Sent ? instance.options.front_tokens : 1) {
   ++instance_.attempts_open;
+  instance_.waiting.attempt_begins();
 }
 
 Attempt::~Attempt() {
+  if (!was_answered_) instance_.waiting.attempt_ends();
   --instance_.attempts_open;
   std::erase(instance_.given_up, this);
   instance_.closing_goes_on();
@@ -284,6 +287,7 @@ void Attempt::failed(Call &call, const Failure &failure) {
 }
 
 void Attempt::count() {
+  if (ballot_.open() == 0 && !std::exchange(was_answered_, true)) instance_.waiting.attempt_ends();
   if (request_ == nullptr || (stage_ != Stage::Open && stage_ != Stage::Raising)) return;
   const std::shared_ptr<FanOut> kept = shared_from_this();
   switch (ballot_.verdict()) {

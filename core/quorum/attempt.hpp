@@ -91,6 +91,7 @@ class Attempt final : public FanOut {
   Ballot ballot_;
   Stage stage_ = Stage::Open;
   bool is_beginning_ = false;  // no node has heard of it
+  bool was_answered_ = false;  // by all that it was asked of first
   Nanos began_at_ = 0;
   const Nanos lease_asked_;
   const uint32_t votes_shown_;  // as in GrantLease

@@ -33,6 +33,7 @@ class FanOut : public std::enable_shared_from_this<FanOut> {
   virtual ReplyLimits limits() const { return {}; }
   // As Command has them.
   virtual bool begins_to_grow(Call &) { return false; }
+  virtual void ends_growth() {}
   virtual bool may_be_passed() const { return false; }
 
   Instance &instance_;
@@ -56,6 +57,7 @@ class FanOut::Call final : public ServerCall {
   void failed(const Failure &failure) override;
   ReplyLimits limits() const override { return of_->limits(); }
   bool begins_to_grow() override { return of_->begins_to_grow(*this); }
+  void ends_growth() override { of_->ends_growth(); }
   bool may_be_passed() const override { return of_->may_be_passed(); }
   // What the node must be to carry it out: what it was believed to be when this was sent first, since whoever asks
   // counts its answer by the configuration of then. Where it is believed to be another by now, what no node is.

@@ -64,12 +64,12 @@ class Instance::ReleaseRound final : public FanOut {
     return true;
   }
   // One node has its call, or has none: nothing can be added any more for all of them.
-  void end_growth() {
+  void ends_growth() override {
     growing_ = 0;
     if (instance_.growing_round_ == this) instance_.growing_round_ = nullptr;
   }
   void encode(Call &call) override {
-    end_growth();
+    ends_growth();
     call.begin_again(scripts::release);
     call.put_node_key();
     for_each_item([&](const Item &item) {
@@ -120,7 +120,7 @@ class Instance::ReleaseRound final : public FanOut {
     call.node.link.look_at_error(error);
   }
   void failed(Call &call, const Failure &failure) override {
-    end_growth();
+    ends_growth();
     for (Release &release : releases_) {
       release.why = failure.text;
       if (failure.status == Status::CLOSED) continue;

@@ -30,6 +30,7 @@ Attempt::Attempt(Instance &instance, AcquireRequest &request)
   const AcquireParams &params = request.params_;
   replicas_ = params.replicas;
   replicas_timeout_ = std::max(kMillisecond, std::min(params.replicas_timeout, terms_.first / 2));
+  if (replicas_ == 0) instance_.waiting.attempt_begins();
 }
 
 // An answer that may wait for replicas would hold up everything behind it: it has a connection for itself.
@@ -59,6 +60,7 @@ bool Attempt::wants_as(const Attempt &other) const {
 }
 
 Attempt::~Attempt() {
+  if (replicas_ == 0) instance_.waiting.attempt_ends();
   if (!was_sent_) return;
   --instance_.attempts_open;
   instance_.closing_goes_on();

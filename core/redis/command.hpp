@@ -37,9 +37,10 @@ class Command : public OfSpareMemory {
   virtual ReplyLimits limits() const { return {}; }
   // Its bytes are on their way at this time.
   virtual void sending(Nanos) {}
-  // Whether it lets others of its kind join it until then. Who says so takes that back in sending() and in failed(),
-  // before anybody is told: nobody may join what is gone.
+  // Whether it lets others of its kind join it until then. Who says so takes that back in sending(), ends_growth() and
+  // failed(), before anybody is told: nobody may join what is gone.
   virtual bool begins_to_grow() { return false; }
+  virtual void ends_growth() {}
   // Whether what joins one that grows may pass this one, which was asked for before. It may lose its turn by that to
   // one who waits already.
   virtual bool may_be_passed() const { return false; }

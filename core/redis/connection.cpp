@@ -69,6 +69,7 @@ void Connection::want() {
 void Connection::send(Command &command) {
   switch (state_) {
     case State::Ready:
+      if (!waiting_.empty() || sent_.size() >= kUnderWayMost) return put_behind(command);
       write(command);
       set_timer();
       return;
@@ -92,10 +93,27 @@ void Connection::write(Command &command) {
   stream_->request_fill();
   stream_->expect_answers(true);
   if (growing_ != nullptr) return encode(command, behind_);
-  if (state_ == State::Ready && command.begins_to_grow()) {
+  // What waits behind it must not be passed by what would join it.
+  if (state_ == State::Ready && waiting_.empty() && command.begins_to_grow()) {
     growing_ = &command;
   } else {
     encode(command, out_);
+  }
+}
+
+void Connection::put_behind(Command &command) {
+  if (!command.may_be_passed()) {
+    end_growth();
+    if (growing_in_wait_ != nullptr) std::exchange(growing_in_wait_, nullptr)->ends_growth();
+  }
+  if (command.begins_to_grow()) growing_in_wait_ = &command;
+  waiting_.push(command);
+}
+
+void Connection::write_more() {
+  while (state_ == State::Ready && !waiting_.empty() && sent_.size() < kUnderWayMost) {
+    if (waiting_.front() == growing_in_wait_) growing_in_wait_ = nullptr;
+    write(*waiting_.pop());
   }
 }
 
@@ -147,7 +165,7 @@ void Connection::greeted() {
     ping_->next_at = runtime_.now() + kPingInterval;
   }
   user_.on_ready(greeting_->info());
-  while (state_ == State::Ready && !waiting_.empty()) write(*waiting_.pop());
+  write_more();
   set_timer();
 }
 
@@ -181,6 +199,7 @@ void Connection::on_bytes(std::string_view bytes) {
   if (stream_ != stream) return;
   if (reader_->is_broken())
     return drop(reader_->lacks_memory() ? Status::CONNECT : Status::PROTOCOL, reader_->error());
+  write_more();
   stream_->expect_answers(!sent_.empty());
   set_timer();
 }
@@ -237,7 +256,7 @@ void Connection::drop(Status status, const std::string &why, uint32_t failures) 
 }
 
 void Connection::fail_all(Status status, const std::string &why) {
-  growing_ = nullptr;
+  growing_ = growing_in_wait_ = nullptr;
   behind_.clear();
   CommandQueue sent = std::exchange(sent_, {}), waiting = std::exchange(waiting_, {});
   // The end of one may close the context: those behind it must not begin anything anew.

@@ -14,8 +14,12 @@
 // that failed. The reply of a command that took too long can never be given to another one: the connection
 // goes with it.
 //
+// So many commands at most are under way that a server which answers all the time answers each of them long before its
+// time-out, which counts from when it was sent: the rest waits here, in order. Whoever has much to ask would otherwise
+// lose a connection that works, and ask all of it again on the next one.
+//
 // A command that grows has its place among those that were sent, and is encoded when the turn of the loop ends, or
-// when something is sent that must not be passed by what joins it.
+// when something is sent that must not be passed by what joins it; one that waits grows until then, too.
 #pragma once
 
 #include <memory>
@@ -84,6 +88,7 @@ class Connection final : private ByteStream::Listener, private Timer {
   void drop(Status status, const std::string &why, uint32_t failures = 0);
 
  private:
+  static constexpr size_t kUnderWayMost = 256;
   enum class State : uint8_t { Idle, Opening, Greeting, Ready, Pausing, Stopped };
   class Greeting;
   class Ping;
@@ -99,6 +104,8 @@ class Connection final : private ByteStream::Listener, private Timer {
   void handle(const Reply &reply);
   bool decrypt(std::string_view &bytes);
   void write(Command &command);
+  void put_behind(Command &command);
+  void write_more();
   void encode(Command &command, std::string &wire);
   void end_growth();
   void fail_all(Status status, const std::string &why);
@@ -124,7 +131,8 @@ class Connection final : private ByteStream::Listener, private Timer {
   std::string behind_;          // what comes behind that
   std::string decrypted_;       // scratch
   Command::Scripts scripts_sent_;
-  CommandQueue waiting_;  // for Ready
+  CommandQueue waiting_;  // for Ready, or for its turn
+  Command *growing_in_wait_ = nullptr;  // of waiting_
   CommandQueue sent_;
   Nanos deadline_ = kNever;  // of Opening and Greeting, or the end of Pausing
   Nanos armed_for_ = kNever;

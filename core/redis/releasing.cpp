@@ -68,9 +68,12 @@ class Instance::ReleaseCall final : public ServerCall {
     instance_.growing_release_ = this;
     return true;
   }
+  void ends_growth() override {
+    if (instance_.growing_release_ == this) instance_.growing_release_ = nullptr;
+  }
   // Also a second time, when the server did not know the script.
   void sending(Nanos) override {
-    end_growth();
+    ends_growth();
     begin_again(scripts::release);
     for (const Release &release : releases_) {
       for (const HeldLock::Part &part : release.parts) add_names(*this, part.lock_key());
@@ -103,7 +106,7 @@ class Instance::ReleaseCall final : public ServerCall {
     instance.link.look_at_error(error);
   }
   void failed(const Failure &failure) override {
-    end_growth();
+    ends_growth();
     for (Release &release : releases_) clean(release, failure);
     ended();
   }
@@ -111,9 +114,6 @@ class Instance::ReleaseCall final : public ServerCall {
  private:
   static constexpr size_t kKeysMost = 16;
 
-  void end_growth() {
-    if (instance_.growing_release_ == this) instance_.growing_release_ = nullptr;
-  }
   void clean(Release &release, const Failure &failure) {
     instance_.note_trouble(failure.status, failure.text);
     if (failure.status != Status::CLOSED) {

@@ -65,6 +65,8 @@ Nanos RemoteRequest::next_bound() const {
 void RemoteRequest::run() { instance_.waits().start(*this); }
 void RemoteRequest::fire(Nanos now) { instance_.waits().on_timer(*this, now); }
 
+RemoteWaiting::~RemoteWaiting() { remote_.runtime->cancel(go_on_); }
+
 void RemoteWaiting::start(RemoteRequest &request) {
   all_.push_back(&request);
   if (remote_.is_closing || request.owner_->closed.load()) return finish(request, Status::CLOSED);
@@ -74,10 +76,48 @@ void RemoteWaiting::start(RemoteRequest &request) {
 void RemoteWaiting::ask(RemoteRequest &request) {
   remote_.runtime->cancel(request);
   if (request.owner_->closed.load()) return finish(request, Status::CLOSED);
-  if (reenter(request)) return;
+  if (reenter(request) || holds_back(request)) return;
   request.may_be_taken_ = false;
   if (!std::exchange(request.was_asked_for_, true)) asked_for_.push_back(&request);
   send_attempt(request);
+}
+
+// Who has a place in line comes when he is called, and others wait for him. What waits for replicas takes turns anyway.
+bool RemoteWaiting::holds_back(RemoteRequest &request) {
+  const bool is_new = !request.was_queued_ || request.trouble_ != Status::OK;
+  const bool has_turn = attempts_ < kAttemptsMost && (held_back_.empty() || has_turn_ == &request);
+  if (has_turn || !is_new || request.params_.replicas != 0) {
+    if (request.is_held_back_) leave_lists(request);
+    return false;
+  }
+  request.state_ = RemoteRequest::State::Asking;
+  if (!request.is_held_back_) {
+    leave_lists(request);
+    request.is_held_back_ = true;
+    held_back_.push_back(&request);
+  }
+  arm(request);
+  return true;
+}
+
+void RemoteWaiting::leave_lists(RemoteRequest &request) {
+  if (std::exchange(request.was_asked_for_, false)) asked_for_.remove(&request);
+  if (std::exchange(request.is_held_back_, false)) held_back_.remove(&request);
+}
+
+void RemoteWaiting::attempt_ends() {
+  --attempts_;
+  // Not at once: whoever ends may be one of many that are being gone through.
+  if (!held_back_.empty()) remote_.runtime->arm(go_on_, remote_.runtime->now());
+}
+
+void RemoteWaiting::go_on() {
+  while (attempts_ < kAttemptsMost && !held_back_.empty()) {
+    has_turn_ = held_back_.front();
+    leave_lists(*has_turn_);
+    ask(*has_turn_);
+  }
+  has_turn_ = nullptr;
 }
 
 // What a named owner holds already it need not ask for. True: the request has ended, or waits for an extend.
@@ -265,7 +305,7 @@ void RemoteWaiting::finish(RemoteRequest &request, Status status) {
   if (status != Status::OK && request.grant.handle != 0)
     remote_.release(std::exchange(request.grant.handle, 0), nullptr);
   (request.is_ending_ ? ending_ : all_).remove(&request);
-  if (request.was_asked_for_) asked_for_.remove(&request);
+  leave_lists(request);
   if (request.was_queued_) --remote_.counts.waiters;
   if (status == Status::TIMEOUT || status == Status::RETRIES_EXHAUSTED) ++remote_.counts.timeouts;
   if (status == Status::CANCELED) ++remote_.counts.canceled;

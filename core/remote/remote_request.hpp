@@ -4,9 +4,13 @@
 // own: it derives from both classes. Loop thread.
 //
 //   state    meaning                                      left by
-//   Asking   its attempt is at the servers                an answer, a failure; an end
+//   Asking   its attempt is at the servers, or held back  an answer, a failure; an end
 //   Waiting  it stands in a queue, or looks again later   a grant, another attempt; an end
 //   Over     finished() was called                        -
+//
+//   Of requests that servers do not know yet only so many are asked for at once as they answer well within a command's
+//   time-out, whoever many they are; the rest is held back here, in order. So what keeps locks, and gives them back,
+//   never stands behind all that is wanted.
 //   An end is: cancelled, wait_ms or the retries are over, closed, dequeued.
 #pragma once
 
@@ -65,12 +69,17 @@ class RemoteRequest : public LoopTask, public Timer {
   bool is_ending_ = false;      // by end_all
   bool was_asked_for_ = false;  // it stands in asked_for_
   bool may_be_taken_ = false;   // word of that came since its attempt began
+  bool is_held_back_ = false;   // it stands in held_back_, and not in asked_for_
   ListLinks<RemoteRequest> all_links_, asked_for_links_;
 };
 
 class RemoteWaiting {
  public:
   explicit RemoteWaiting(RemoteInstance &instance) : remote_(instance) {}
+
+  // Of the engine's attempts: one is on its way to servers, and all that are to answer it have.
+  void attempt_begins() { ++attempts_; }
+  void attempt_ends();
 
   void start(RemoteRequest &request);
   void end(RemoteRequest &request, Status status);
@@ -84,7 +93,7 @@ class RemoteWaiting {
   virtual void on_timer(RemoteRequest &request, Nanos now) = 0;
 
  protected:
-  ~RemoteWaiting() = default;
+  ~RemoteWaiting();
 
   // What its owner does not hold already is to be asked for: state_ becomes Asking. May end the request.
   virtual void send_attempt(RemoteRequest &request) = 0;
@@ -117,6 +126,17 @@ class RemoteWaiting {
   All all_;  // but for those in ending_
 
  private:
+  // Fewer than a connection has under way, so that there is room for what cannot wait.
+  static constexpr size_t kAttemptsMost = 192;
+  struct GoOn final : public Timer {
+    explicit GoOn(RemoteWaiting &w) : waiting(w) {}
+    void fire(Nanos) override { waiting.go_on(); }
+    RemoteWaiting &waiting;
+  };
+  // True: it is held back until it has a turn.
+  bool holds_back(RemoteRequest &request);
+  void leave_lists(RemoteRequest &request);
+  void go_on();
   void time_is_over(RemoteRequest &request, Status usual);
   bool reenter(RemoteRequest &request);
   void extend_reentered(RemoteRequest &request);
@@ -126,7 +146,10 @@ class RemoteWaiting {
   RemoteInstance &remote_;
   All ending_;  // whom end_all is about to end
   // All whose attempts are under way, and others, who leave it when it is next read.
-  List<RemoteRequest, &RemoteRequest::asked_for_links_> asked_for_;
+  List<RemoteRequest, &RemoteRequest::asked_for_links_> asked_for_, held_back_;
+  RemoteRequest *has_turn_ = nullptr;  // of those who were held back
+  size_t attempts_ = 0;                // under way
+  GoOn go_on_{*this};
 };
 
 }  // namespace liblock

@@ -56,12 +56,25 @@ int Node::publish(std::string_view channel, std::string_view message) {
 
 void Node::serve(Wire &wire, std::string &bytes) {
   while (auto words = take_request(bytes)) {
-    if (frozen_) {
+    if (frozen_ || work_ != 0) {
       kept_back_.emplace_back(wire.shared_from_this(), std::move(*words));
     } else {
       wire.reply(encode(answer(wire, *words)));
     }
   }
+  if (work_ != 0) go_to_work();
+}
+
+void Node::go_to_work() {
+  if (frozen_ || kept_back_.empty() || std::exchange(is_at_work_, true)) return;
+  world_.after(work_, [this] {
+    is_at_work_ = false;
+    if (frozen_ || kept_back_.empty()) return;
+    const auto [wire, words] = std::move(kept_back_.front());
+    kept_back_.pop_front();
+    wire->reply(encode(answer(*wire, words)));
+    go_to_work();
+  });
 }
 
 Reply Node::answer(Wire &wire, const Words &words) {

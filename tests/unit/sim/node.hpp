@@ -3,6 +3,7 @@
 // counts the commands that it is sent.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -51,6 +52,8 @@ class Node {
   void freeze() { frozen_ = true; }
   void thaw();
   bool is_frozen() const { return frozen_; }
+  // It takes so long over each request, one behind the other.
+  void set_work(Nanos time) { work_ = time; }
   // What it carries out from now on is not answered, on the connections that there are now.
   void lose_answers();
 
@@ -76,6 +79,7 @@ class Node {
   lua_shim::Reply answer(Wire &wire, const Words &words);
   lua_shim::Reply carry_out(Wire &wire, const std::string &name_in_lower_case, const Words &words);
   int publish(std::string_view channel, std::string_view message);
+  void go_to_work();
   void look_at_clock() { clock_us_ = clock_us(); }
 
   World &world_;
@@ -91,7 +95,9 @@ class Node {
   bool frozen_ = false;
   std::vector<std::shared_ptr<Wire>> wires_;
   std::map<std::string, uint64_t, std::less<>> counts_;
-  std::vector<std::pair<std::shared_ptr<Wire>, Words>> kept_back_;  // while frozen
+  Nanos work_ = 0;
+  bool is_at_work_ = false;
+  std::deque<std::pair<std::shared_ptr<Wire>, Words>> kept_back_;  // while frozen, or at work
 };
 
 }  // namespace liblock_test::sim

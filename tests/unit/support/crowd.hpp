@@ -24,7 +24,7 @@ struct Crowd {
         few_calls(few_calls_of_a_turn) {
     for (int i = 0; i < count / static_cast<int>(slowness()); ++i)
       locks.push_back(&process.acquire({"k" + std::to_string(i)}, waiting_ms(0, ttl_ms)));
-    world.run_ms(5);
+    world.run_ms(8);
     for (auto *lock : locks) {
       EXPECT(lock->is(Status::OK));
       leases.push_back(

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Whoever wants thousands of locks over a quorum at once gets them over the connections that there are; and those who
+// hold something are kept meanwhile.
+#include "support/burst.hpp"
+
+#include "stage.hpp"
+
+using namespace unit;
+
+namespace {
+
+struct ThreeServers : Stage, Burst<Process> {
+  ThreeServers() : Stage(3), Burst(world, *a, nodes) { servers_take(kMillisecond / 2); }
+};
+
+}  // namespace
+
+UNIT_TEST(the_last_of_many_acquires_takes_longer_than_the_command_time_out_and_each_node_stays) {
+  ThreeServers().is_served_over_one_connection(1'000, 3'000);
+}
+
+UNIT_TEST(a_lease_is_renewed_on_the_nodes_while_thousands_of_acquires_wait_for_their_turn) {
+  ThreeServers().keeps_who_holds_a_lock(4'000, 1'200, 1'800);
+}
+
+UNIT_TEST(whoever_waits_for_his_turn_when_his_time_is_over_is_told_so_and_no_node_hears_of_him) {
+  ThreeServers s;
+  s.acquire(2'000, waiting_ms(100));
+  s.world.run_ms(110);
+  s.ends_without_a_word(Status::TIMEOUT, 3 * 400 + 100, 2'000);
+}
+
+UNIT_TEST(those_who_wait_for_their_turn_get_it_though_a_node_answers_nothing) {
+  ThreeServers s;
+  s.nodes[2]->freeze();
+  s.acquire(1'000);
+  EXPECT(s.world.run_until([&] { return s.all_ended(); }, 5'000));
+  EXPECT(s.count(Status::OK) == 1'000);
+}
+
+UNIT_TEST(first_ones_in_line_that_wait_for_a_holder_keep_no_others_from_their_turn) {
+  ThreeServers s;
+  s.servers_take(0);
+  s.acquire(300);
+  s.world.run_ms(300);
+  EXPECT(s.count(Status::OK) == 300);
+  for (int i = 0; i < 300; ++i) s.b->acquire({"k" + std::to_string(i)}, waiting_ms(60'000));
+  s.world.run_ms(300);
+  EXPECT(s.b->take("another").is(Status::OK));
+}
+
+UNIT_MAIN("bursts over a quorum",
+          cmocka_unit_test(the_last_of_many_acquires_takes_longer_than_the_command_time_out_and_each_node_stays),
+          cmocka_unit_test(a_lease_is_renewed_on_the_nodes_while_thousands_of_acquires_wait_for_their_turn),
+          cmocka_unit_test(whoever_waits_for_his_turn_when_his_time_is_over_is_told_so_and_no_node_hears_of_him),
+          cmocka_unit_test(those_who_wait_for_their_turn_get_it_though_a_node_answers_nothing),
+          cmocka_unit_test(first_ones_in_line_that_wait_for_a_holder_keep_no_others_from_their_turn))

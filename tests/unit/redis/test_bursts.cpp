@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// Whoever wants thousands of locks at once gets them over the connection that there is, however long the last of them
+// waits for its turn; and those who hold something are kept and served meanwhile.
+#include <deque>
+
+#include "support/burst.hpp"
+
+#include "stage.hpp"
+
+using namespace unit;
+
+namespace {
+
+struct OneServer : Stage, Burst<Process> {
+  OneServer() : Burst(world, a, {&node}) {
+    world.run_ms(10);
+    servers_take(kMillisecond);
+  }
+  // So many, each in a turn of the loop of its own, so that none goes with another at once.
+  std::vector<std::shared_ptr<Answered>> release_all() {
+    std::vector<std::shared_ptr<Answered>> answers;
+    for (const auto *one : wanted) {
+      answers.push_back(a.release(one->grant().handle));
+      world.run_for(1'000);
+    }
+    return answers;
+  }
+};
+
+// A command that says what becomes of it.
+struct Said final : liblock::Command {
+  Said(bool grows_of_it, bool may_be_passed_by_what_joins)
+      : grows(grows_of_it), passable(may_be_passed_by_what_joins) {}
+  void encode(std::string &wire) const override { liblock::encode_words(wire, {"PING"}); }
+  void sending(liblock::Nanos) override { was_sent = true, is_growing = false; }
+  void replied(const liblock::Reply &) override { ++ends; }
+  void failed(const liblock::Failure &) override { is_growing = false, ends += 2; }
+  bool begins_to_grow() override { return is_growing = grows; }
+  void ends_growth() override { is_growing = false; }
+  bool may_be_passed() const override { return passable; }
+
+  const bool grows, passable;
+  bool is_growing = false, was_sent = false;
+  int ends = 0;
+};
+
+}  // namespace
+
+UNIT_TEST(the_last_of_many_acquires_takes_longer_than_the_command_time_out_and_the_connection_stays) {
+  OneServer().is_served_over_one_connection(3'000, 6'000);
+}
+
+UNIT_TEST(a_lease_is_renewed_while_thousands_of_acquires_wait_for_their_turn) {
+  OneServer().keeps_who_holds_a_lock(5'000, 1'200, 3'000);
+}
+
+UNIT_TEST(whoever_waits_for_his_turn_when_his_time_is_over_is_told_so_and_nothing_of_him_is_sent) {
+  OneServer s;
+  s.acquire(2'000, waiting_ms(100));
+  s.world.run_ms(110);
+  s.ends_without_a_word(Status::TIMEOUT, 2 * 300 + 100, 2'000);
+}
+
+UNIT_TEST(whoever_waits_for_his_turn_can_be_canceled) {
+  OneServer s;
+  s.acquire(2'000);
+  s.world.run_ms(50);
+  s.end_all(Status::CANCELED);
+  s.ends_without_a_word(Status::CANCELED, 2 * 250 + 100, 2'000);
+}
+
+UNIT_TEST(a_context_that_is_closed_ends_those_who_wait_for_their_turn) {
+  OneServer s;
+  s.acquire(2'000);
+  s.world.run_ms(50);
+  bool closed = false;
+  run_once(s.a.host(), [&] { s.a.instance().close(false, [&] { closed = true; }); });
+  EXPECT(s.world.run_until([&] { return closed; }, 3'000));
+  s.ends_without_a_word(Status::CLOSED, 2 * 250 + 100, 2'000);
+}
+
+UNIT_TEST(those_who_wait_for_their_turn_are_asked_for_anew_when_the_server_is_there_again) {
+  OneServer s;
+  s.acquire(1'000);
+  s.world.run_ms(300);
+  s.node.stop(Node::Data::Kept);
+  s.world.run_ms(300);
+  s.node.start();
+  EXPECT(s.world.run_until([&] { return s.all_ended(); }, 10'000));
+  EXPECT(s.count(Status::OK) == 1'000);
+}
+
+UNIT_TEST(a_lock_that_its_owner_holds_is_reentered_while_others_wait_for_their_turn) {
+  OneServer s;
+  const auto owner = s.a.owner("o");
+  Wanted &first = s.a.acquire({"mine"}, waiting_ms(1'000), owner);
+  EXPECT(s.world.run_until([&] { return first.ended(); }, 1'000));
+  s.acquire(2'000);
+  s.world.run_ms(5);
+  Wanted &second = s.a.acquire({"mine"}, waiting_ms(1'000), owner);
+  s.world.run_ms(5);
+  EXPECT(first.is(Status::OK) && second.is(Status::OK) && !s.all_ended());
+}
+
+UNIT_TEST(releases_that_wait_for_their_turn_go_together) {
+  OneServer s;
+  s.servers_take(0);
+  s.acquire(1'000);
+  s.world.run_ms(500);
+  EXPECT(s.count(Status::OK) == 1'000);
+  s.servers_take(kMillisecond);
+  const uint64_t before = s.calls();
+  const auto answers = s.release_all();
+  s.world.run_ms(900);
+  for (const auto &answer : answers) EXPECT(answer->is(Status::OK));
+  EXPECT(s.calls() - before < 400);
+}
+
+UNIT_TEST(what_waits_grows_until_something_comes_behind_it_that_it_must_not_pass) {
+  OneServer s;
+  s.a.take("first");
+  std::deque<Said> said;
+  const auto say = [&](bool grows, bool may_be_passed) -> Said & {
+    Said &one = said.emplace_back(grows, may_be_passed);
+    run_once(s.a.host(), [&s, &one] { s.a.instance().link.send(one); });
+    s.world.run_for(1'000);
+    return one;
+  };
+  for (int i = 0; i < 256; ++i) say(false, false);
+  const Said &first = say(true, true);
+  EXPECT(first.is_growing && !first.was_sent);
+  say(false, true);
+  EXPECT(first.is_growing);
+  say(false, false);
+  EXPECT(!first.is_growing && !first.was_sent);
+  const Said &second = say(true, true);
+  EXPECT(second.is_growing && !second.was_sent);
+  s.world.run_ms(400);
+  for (const Said &one : said) EXPECT(one.was_sent && !one.is_growing && one.ends == 1);
+}
+
+UNIT_MAIN(
+    "bursts",
+    cmocka_unit_test(the_last_of_many_acquires_takes_longer_than_the_command_time_out_and_the_connection_stays),
+    cmocka_unit_test(a_lease_is_renewed_while_thousands_of_acquires_wait_for_their_turn),
+    cmocka_unit_test(whoever_waits_for_his_turn_when_his_time_is_over_is_told_so_and_nothing_of_him_is_sent),
+    cmocka_unit_test(whoever_waits_for_his_turn_can_be_canceled),
+    cmocka_unit_test(a_context_that_is_closed_ends_those_who_wait_for_their_turn),
+    cmocka_unit_test(those_who_wait_for_their_turn_are_asked_for_anew_when_the_server_is_there_again),
+    cmocka_unit_test(a_lock_that_its_owner_holds_is_reentered_while_others_wait_for_their_turn),
+    cmocka_unit_test(releases_that_wait_for_their_turn_go_together),
+    cmocka_unit_test(what_waits_grows_until_something_comes_behind_it_that_it_must_not_pass))
