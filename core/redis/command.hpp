@@ -33,6 +33,8 @@ class Command : public OfSpareMemory {
   virtual void replied(const Reply &reply) = 0;
   virtual void failed(const Failure &failure) = 0;
   virtual void encode(std::string &wire) const = 0;
+  // How much it asks for, once it is encoded: what a server has to do goes by that, about.
+  virtual size_t words() const { return 1; }
   // What its reply may make us hold.
   virtual ReplyLimits limits() const { return {}; }
   // Its bytes are on their way at this time.
@@ -57,6 +59,7 @@ class Command : public OfSpareMemory {
   friend class CommandQueue;
   Command *next_ = nullptr;
   Nanos sent_at_ = 0;
+  size_t words_ = 0;  // of those that are under way
 
  protected:
   Nanos more_time_ = 0;  // that the server takes on purpose, beyond the command time-out
@@ -103,6 +106,7 @@ class ScriptCall : public Command {
 
   void add_scripts(Scripts &sent) override;
   void encode(std::string &wire) const override;
+  size_t words() const override { return keys_ + arguments_; }
   // The answer was NOSCRIPT: sends the body with it from now on.
   void use_body() { with_body_ = true; }
   bool has_body() const { return with_body_; }

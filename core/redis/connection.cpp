@@ -69,7 +69,7 @@ void Connection::want() {
 void Connection::send(Command &command) {
   switch (state_) {
     case State::Ready:
-      if (!waiting_.empty() || sent_.size() >= kUnderWayMost) return put_behind(command);
+      if (!waiting_.empty() || !has_room()) return put_behind(command);
       write(command);
       set_timer();
       return;
@@ -111,16 +111,25 @@ void Connection::put_behind(Command &command) {
 }
 
 void Connection::write_more() {
-  while (state_ == State::Ready && !waiting_.empty() && sent_.size() < kUnderWayMost) {
+  while (state_ == State::Ready && !waiting_.empty() && has_room()) {
     if (waiting_.front() == growing_in_wait_) growing_in_wait_ = nullptr;
     write(*waiting_.pop());
   }
+}
+
+void Connection::fit_room() {
+  if (waiting_.empty()) return;
+  const Nanos took = runtime_.now() - answered_since_;
+  if (took < options_.command_timeout / 4) room_ = std::min(kRoomMost, 2 * room_);
+  if (took > options_.command_timeout / 2) room_ = std::max(kRoomLeast, room_ / 2);
 }
 
 void Connection::encode(Command &command, std::string &wire) {
   command.sending(clock_.now());
   command.add_scripts(scripts_sent_);
   command.encode(wire);
+  command.words_ = command.words();
+  words_ += command.words_;
 }
 
 void Connection::end_growth() {
@@ -199,6 +208,7 @@ void Connection::on_bytes(std::string_view bytes) {
   if (stream_ != stream) return;
   if (reader_->is_broken())
     return drop(reader_->lacks_memory() ? Status::CONNECT : Status::PROTOCOL, reader_->error());
+  fit_room();
   write_more();
   stream_->expect_answers(!sent_.empty());
   set_timer();
@@ -216,7 +226,10 @@ void Connection::handle(const Reply &reply) {
          reply.is(Reply::Kind::Error) ? explained(reply.text) : "a reply that nobody asked for");
     return;
   }
-  sent_.pop()->replied(reply);
+  Command &command = *sent_.pop();
+  words_ -= command.words_;
+  answered_since_ = command.sent_at_;
+  command.replied(reply);
 }
 
 void Connection::on_end(const std::string &why) {
@@ -257,6 +270,7 @@ void Connection::drop(Status status, const std::string &why, uint32_t failures) 
 
 void Connection::fail_all(Status status, const std::string &why) {
   growing_ = growing_in_wait_ = nullptr;
+  words_ = 0;
   behind_.clear();
   CommandQueue sent = std::exchange(sent_, {}), waiting = std::exchange(waiting_, {});
   // The end of one may close the context: those behind it must not begin anything anew.
@@ -315,8 +329,10 @@ void Connection::fire(Nanos now) {
     return drop(Status::CONNECT, std::string("it did not answer within connect_timeout_ms") + hint);
   }
   if (state_ == State::Ready && !sent_.empty() &&
-      now >= sent_.front()->sent_at_ + options_.command_timeout + sent_.front()->more_time_)
+      now >= sent_.front()->sent_at_ + options_.command_timeout + sent_.front()->more_time_) {
+    room_ = kRoomLeast;
     return drop(Status::CONNECT, "it did not answer within command_timeout_ms");
+  }
   if (state_ == State::Ready && ping_ != nullptr && !ping_->is_under_way && now >= ping_->next_at) {
     ping_->next_at = now + kPingInterval;
     if (user_.still_wanted()) {

@@ -14,9 +14,11 @@
 // that failed. The reply of a command that took too long can never be given to another one: the connection
 // goes with it.
 //
-// So many commands at most are under way that a server which answers all the time answers each of them long before its
-// time-out, which counts from when it was sent: the rest waits here, in order. Whoever has much to ask would otherwise
-// lose a connection that works, and ask all of it again on the next one.
+// So much is under way at most that a server which answers all the time answers each command long before its time-out,
+// which counts from when it was sent: the rest waits here, in order. Whoever has much to ask would otherwise lose a
+// connection that works, and ask all of it again on the next one. How much that is shows while there is a rest: it
+// doubles where answers take less than a quarter of the time-out, and is halved where they take more than half of it
+// (as TCP's window begins, and gives way).
 //
 // A command that grows has its place among those that were sent, and is encoded when the turn of the loop ends, or
 // when something is sent that must not be passed by what joins it; one that waits grows until then, too.
@@ -88,7 +90,9 @@ class Connection final : private ByteStream::Listener, private Timer {
   void drop(Status status, const std::string &why, uint32_t failures = 0);
 
  private:
-  static constexpr size_t kUnderWayMost = 256;
+  // In words of commands: an acquire has some 20.
+  static constexpr size_t kRoomLeast = 1'024;
+  static constexpr size_t kRoomMost = 8'192;
   enum class State : uint8_t { Idle, Opening, Greeting, Ready, Pausing, Stopped };
   class Greeting;
   class Ping;
@@ -106,6 +110,8 @@ class Connection final : private ByteStream::Listener, private Timer {
   void write(Command &command);
   void put_behind(Command &command);
   void write_more();
+  bool has_room() const { return words_ < room_; }
+  void fit_room();
   void encode(Command &command, std::string &wire);
   void end_growth();
   void fail_all(Status status, const std::string &why);
@@ -134,6 +140,9 @@ class Connection final : private ByteStream::Listener, private Timer {
   CommandQueue waiting_;  // for Ready, or for its turn
   Command *growing_in_wait_ = nullptr;  // of waiting_
   CommandQueue sent_;
+  size_t words_ = 0;  // of sent_, but for the one that grows
+  size_t room_ = kRoomLeast;
+  Nanos answered_since_ = 0;  // when the last command that was answered had been sent
   Nanos deadline_ = kNever;  // of Opening and Greeting, or the end of Pausing
   Nanos armed_for_ = kNever;
   uint32_t failures_ = 0;  // since it was ready last

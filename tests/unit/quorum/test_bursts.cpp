@@ -19,6 +19,12 @@ UNIT_TEST(the_last_of_many_acquires_takes_longer_than_the_command_time_out_and_e
   ThreeServers().is_served_over_one_connection(1'000, 3'000);
 }
 
+UNIT_TEST(nodes_that_take_long_over_each_are_asked_for_less_at_once) {
+  ThreeServers s;
+  s.servers_take(3 * kMillisecond);
+  s.is_served_over_one_connection(300, 4'000);
+}
+
 UNIT_TEST(a_lease_is_renewed_on_the_nodes_while_thousands_of_acquires_wait_for_their_turn) {
   ThreeServers().keeps_who_holds_a_lock(4'000, 1'200, 1'800);
 }
@@ -51,6 +57,7 @@ UNIT_TEST(first_ones_in_line_that_wait_for_a_holder_keep_no_others_from_their_tu
 
 UNIT_MAIN("bursts over a quorum",
           cmocka_unit_test(the_last_of_many_acquires_takes_longer_than_the_command_time_out_and_each_node_stays),
+          cmocka_unit_test(nodes_that_take_long_over_each_are_asked_for_less_at_once),
           cmocka_unit_test(a_lease_is_renewed_on_the_nodes_while_thousands_of_acquires_wait_for_their_turn),
           cmocka_unit_test(whoever_waits_for_his_turn_when_his_time_is_over_is_told_so_and_no_node_hears_of_him),
           cmocka_unit_test(those_who_wait_for_their_turn_get_it_though_a_node_answers_nothing),
