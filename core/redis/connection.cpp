@@ -88,8 +88,8 @@ void Connection::send(Command &command) {
 
 void Connection::write(Command &command) {
   if (!command.may_be_passed()) end_growth();
-  command.sent_at_ = runtime_.now();
   sent_.push(command);
+  if (unfilled_ == nullptr) unfilled_ = &command;
   stream_->request_fill();
   stream_->expect_answers(true);
   if (growing_ != nullptr) return encode(command, behind_);
@@ -118,9 +118,10 @@ void Connection::write_more() {
 }
 
 void Connection::fit_room() {
-  if (waiting_.empty()) return;
+  const size_t answered = std::exchange(words_answered_, 0);
+  if (waiting_.empty() || answered == 0) return;
   const Nanos took = runtime_.now() - answered_since_;
-  if (took < options_.command_timeout / 4) room_ = std::min(kRoomMost, 2 * room_);
+  if (took < options_.command_timeout / 4) room_ = std::min(kRoomMost, room_ + answered);
   if (took > options_.command_timeout / 2) room_ = std::max(kRoomLeast, room_ / 2);
 }
 
@@ -219,7 +220,7 @@ void Connection::handle(const Reply &reply) {
     user_.on_message(reply.at(2).text);
     return;
   }
-  if (sent_.empty() || sent_.front() == growing_) {
+  if (sent_.empty() || sent_.front() == unfilled_) {
     // Before it closes a connection that it does not want, a server says why without being asked.
     const ServerError error = classify_error(reply.is(Reply::Kind::Error) ? reply.text : Bytes());
     drop(reply.is(Reply::Kind::Error) ? error.status : Status::PROTOCOL,
@@ -228,7 +229,9 @@ void Connection::handle(const Reply &reply) {
   }
   Command &command = *sent_.pop();
   words_ -= command.words_;
+  words_answered_ += command.words_;
   answered_since_ = command.sent_at_;
+  was_excused_ = false;
   command.replied(reply);
 }
 
@@ -239,6 +242,10 @@ void Connection::on_end(const std::string &why) {
 
 void Connection::fill(std::string &wire) {
   end_growth();
+  const Nanos now = unfilled_ != nullptr ? runtime_.now() : 0;
+  for (Command *command = std::exchange(unfilled_, nullptr); command != nullptr; command = command->next_)
+    command->sent_at_ = now;
+  set_timer();
   if (tls_ == nullptr) {
     if (wire.empty()) {
       wire.swap(out_);
@@ -270,6 +277,7 @@ void Connection::drop(Status status, const std::string &why, uint32_t failures) 
 
 void Connection::fail_all(Status status, const std::string &why) {
   growing_ = growing_in_wait_ = nullptr;
+  unfilled_ = nullptr;
   words_ = 0;
   behind_.clear();
   CommandQueue sent = std::exchange(sent_, {}), waiting = std::exchange(waiting_, {});
@@ -301,8 +309,7 @@ void Connection::stop() {
 
 void Connection::set_timer() {
   Nanos at = deadline_;
-  if (state_ == State::Ready && !sent_.empty())
-    at = std::min(at, sent_.front()->sent_at_ + options_.command_timeout + sent_.front()->more_time_);
+  if (is_owed()) at = std::min(at, owed_until());
   if (state_ == State::Ready && ping_ != nullptr && !ping_->is_under_way) at = std::min(at, ping_->next_at);
   // A timer that is armed for earlier finds out by itself that it came too soon.
   if (at < armed_for_) arm_at(at);
@@ -313,8 +320,20 @@ void Connection::arm_at(Nanos at) {
   runtime_.arm(*this, at);
 }
 
+Nanos Connection::owed_until() const {
+  const Command &first = *sent_.front();
+  return std::max(first.sent_at_, excused_at_) + options_.command_timeout + first.more_time_;
+}
+
+// Once, and then for as long as it owes one: a loop that is always late would wait for ever.
+bool Connection::excuses(Nanos late) {
+  if (late < options_.command_timeout / 8 || std::exchange(was_excused_, true)) return false;
+  excused_at_ = runtime_.now();
+  return true;
+}
+
 void Connection::fire(Nanos now) {
-  armed_for_ = kNever;
+  const Nanos late = now - std::exchange(armed_for_, kNever);
   if (state_ == State::Stopped) return;
   if (state_ == State::Pausing && now >= deadline_) {
     deadline_ = kNever;
@@ -328,8 +347,7 @@ void Connection::fire(Nanos now) {
         tls_ != nullptr && state_ == State::Greeting ? "; for a port without TLS it is redis://" : "";
     return drop(Status::CONNECT, std::string("it did not answer within connect_timeout_ms") + hint);
   }
-  if (state_ == State::Ready && !sent_.empty() &&
-      now >= sent_.front()->sent_at_ + options_.command_timeout + sent_.front()->more_time_) {
+  if (is_owed() && now >= owed_until() && !excuses(late)) {
     room_ = kRoomLeast;
     return drop(Status::CONNECT, "it did not answer within command_timeout_ms");
   }

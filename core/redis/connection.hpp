@@ -17,8 +17,11 @@
 // So much is under way at most that a server which answers all the time answers each command long before its time-out,
 // which counts from when it was sent: the rest waits here, in order. Whoever has much to ask would otherwise lose a
 // connection that works, and ask all of it again on the next one. How much that is shows while there is a rest: it
-// doubles where answers take less than a quarter of the time-out, and is halved where they take more than half of it
+// grows by what is answered in less than a quarter of the time-out, and is halved where that takes more than half of it
 // (as TCP's window begins, and gives way).
+//
+// A time-out counts from when the stream has the bytes, and is the server's: where the loop itself turned late, it is
+// heard once more before the connection ends.
 //
 // A command that grows has its place among those that were sent, and is encoded when the turn of the loop ends, or
 // when something is sent that must not be passed by what joins it; one that waits grows until then, too.
@@ -117,6 +120,10 @@ class Connection final : private ByteStream::Listener, private Timer {
   void fail_all(Status status, const std::string &why);
   void pause();
   void set_timer();
+  // An answer is awaited, and since when is known.
+  bool is_owed() const { return state_ == State::Ready && !sent_.empty() && sent_.front() != unfilled_; }
+  Nanos owed_until() const;
+  bool excuses(Nanos late);
   void arm_at(Nanos at);
   std::string place() const { return options_.address.redacted(); }
 
@@ -140,9 +147,13 @@ class Connection final : private ByteStream::Listener, private Timer {
   CommandQueue waiting_;  // for Ready, or for its turn
   Command *growing_in_wait_ = nullptr;  // of waiting_
   CommandQueue sent_;
+  Command *unfilled_ = nullptr;  // of sent_: the first that the stream does not have yet
+  Nanos excused_at_ = 0;         // the loop had turned late
+  bool was_excused_ = false;     // since the last answer
   size_t words_ = 0;  // of sent_, but for the one that grows
   size_t room_ = kRoomLeast;
-  Nanos answered_since_ = 0;  // when the last command that was answered had been sent
+  size_t words_answered_ = 0;  // of what came last
+  Nanos answered_since_ = 0;   // when the last of it had been sent
   Nanos deadline_ = kNever;  // of Opening and Greeting, or the end of Pausing
   Nanos armed_for_ = kNever;
   uint32_t failures_ = 0;  // since it was ready last

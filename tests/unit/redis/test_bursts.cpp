@@ -53,8 +53,8 @@ UNIT_TEST(the_last_of_many_acquires_takes_longer_than_the_command_time_out_and_t
 
 UNIT_TEST(a_server_that_takes_long_over_each_is_asked_for_less_at_once) {
   OneServer s;
-  s.servers_take(12 * kMillisecond);
-  s.is_served_over_one_connection(300, 8'000);
+  s.servers_take(8 * kMillisecond);
+  s.is_served_over_one_connection(300, 5'000, false);
 }
 
 UNIT_TEST(a_lease_is_renewed_while_thousands_of_acquires_wait_for_their_turn) {
@@ -124,16 +124,16 @@ UNIT_TEST(releases_that_wait_for_their_turn_go_together) {
 }
 
 UNIT_TEST(what_waits_grows_until_something_comes_behind_it_that_it_must_not_pass) {
+  std::deque<Said> said;  // outlives whom it is said to
   OneServer s;
   s.a.take("first");
-  std::deque<Said> said;
   const auto say = [&](bool grows, bool may_be_passed) -> Said & {
     Said &one = said.emplace_back(grows, may_be_passed);
     run_once(s.a.host(), [&s, &one] { s.a.instance().link.send(one); });
     s.world.run_for(1'000);
     return one;
   };
-  for (int i = 0; i < 256; ++i) say(false, false);
+  for (int i = 0; i < 300; ++i) say(false, false);
   const Said &first = say(true, true);
   EXPECT(first.is_growing && !first.was_sent);
   say(false, true);
@@ -142,8 +142,37 @@ UNIT_TEST(what_waits_grows_until_something_comes_behind_it_that_it_must_not_pass
   EXPECT(!first.is_growing && !first.was_sent);
   const Said &second = say(true, true);
   EXPECT(second.is_growing && !second.was_sent);
-  s.world.run_ms(400);
+  s.world.run_ms(500);
   for (const Said &one : said) EXPECT(one.was_sent && !one.is_growing && one.ends == 1);
+}
+
+UNIT_TEST(a_process_that_stood_still_hears_what_was_answered_meanwhile_before_it_gives_a_server_up) {
+  OneServer s;
+  s.a.take("first");
+  const uint64_t before = s.greetings();
+  Wanted &wanted = s.a.acquire({"k"}, waiting_ms(0));
+  s.world.run_for(150'000);  // it is on its way
+  s.a.host().pause();
+  s.world.run_ms(2'500);
+  s.a.host().go_on();
+  s.world.run_ms(50);
+  EXPECT(wanted.is(Status::OK));
+  EXPECT(s.greetings() == before);
+}
+
+UNIT_TEST(a_server_that_answers_nothing_is_given_up_also_by_a_loop_that_is_always_late) {
+  OneServer s;
+  s.a.take("first");
+  s.world.run_ms(100);
+  s.node.freeze();
+  s.a.acquire({"k"}, waiting_ms(60'000));
+  for (int i = 0; i < 15; ++i) {
+    s.world.run_ms(1);
+    s.a.host().pause();
+    s.world.run_ms(200);
+    s.a.host().go_on();
+  }
+  EXPECT(!s.a.instance().link.is_connected());
 }
 
 UNIT_MAIN(
@@ -157,4 +186,6 @@ UNIT_MAIN(
     cmocka_unit_test(those_who_wait_for_their_turn_are_asked_for_anew_when_the_server_is_there_again),
     cmocka_unit_test(a_lock_that_its_owner_holds_is_reentered_while_others_wait_for_their_turn),
     cmocka_unit_test(releases_that_wait_for_their_turn_go_together),
-    cmocka_unit_test(what_waits_grows_until_something_comes_behind_it_that_it_must_not_pass))
+    cmocka_unit_test(what_waits_grows_until_something_comes_behind_it_that_it_must_not_pass),
+    cmocka_unit_test(a_process_that_stood_still_hears_what_was_answered_meanwhile_before_it_gives_a_server_up),
+    cmocka_unit_test(a_server_that_answers_nothing_is_given_up_also_by_a_loop_that_is_always_late))

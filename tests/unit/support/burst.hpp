@@ -37,11 +37,11 @@ struct Burst {
   uint64_t calls() const { return servers_.front()->script_calls(); }
 
   // The last one waits for longer than a server may take to answer, and none of them is lost meanwhile.
-  void is_served_over_one_connection(size_t count_of_it, int64_t most_ms) {
+  void is_served_over_one_connection(size_t count_of_it, int64_t most_ms, bool renews = true) {
     process_.take("first");  // all connections are made with it
     world_.run_ms(100);
     const uint64_t before = greetings();
-    acquire(count_of_it);
+    acquire(count_of_it, waiting_ms(60'000, 30'000, renews));
     EXPECT(world_.run_until([&] { return all_ended(); }, most_ms));
     EXPECT(count(Status::OK) == count_of_it);
     EXPECT(greetings() == before);
