@@ -149,6 +149,7 @@ UNIT_TEST(what_waits_grows_until_something_comes_behind_it_that_it_must_not_pass
 UNIT_TEST(a_process_that_stood_still_hears_what_was_answered_meanwhile_before_it_gives_a_server_up) {
   OneServer s;
   s.a.take("first");
+  s.world.run_ms(100);
   const uint64_t before = s.greetings();
   Wanted &wanted = s.a.acquire({"k"}, waiting_ms(0));
   s.world.run_for(150'000);  // it is on its way
