@@ -19,10 +19,11 @@ static redisContext *server;
 static void list_connections(char *numbers, size_t size) {
   redisReply *list = redisCommand(server, "CLIENT LIST");
   numbers[0] = '\0';
-  for (char *line = strtok(list->str, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-    if (strstr(line, " name=liblock") == NULL) continue;
+  for (const char *line = list->str; *line != '\0'; line += strcspn(line, "\n") + 1) {
+    const char *const name = strstr(line, " name=liblock");
     const size_t used = strlen(numbers);
-    snprintf(numbers + used, size - used, "%.*s ", (int)strcspn(line, " "), line);
+    if (name != NULL && name < line + strcspn(line, "\n"))
+      snprintf(numbers + used, size - used, "%.*s ", (int)strcspn(line, " "), line);
   }
   freeReplyObject(list);
 }
