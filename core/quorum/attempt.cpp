@@ -66,15 +66,16 @@ Attempt::Attempt(Instance &instance, Request &request, const AttemptId &id, cons
       lock_keys_(request.wanted_keys()),
       bound_(std::move(bound)),
       ballot_(rule),
+      takes_turn_(request.takes_turn()),
       lease_asked_(request.lease_asked(instance.membership.max_ttl())),
       votes_shown_(request.is_on_some_nodes() ? rule.votes() : 0),
       tokens_(request.place == FrontWaiter::Place::Sent ? instance.options.front_tokens : 1) {
   ++instance_.attempts_open;
-  instance_.waiting.attempt_begins();
+  if (takes_turn_) instance_.waiting.attempt_begins();
 }
 
 Attempt::~Attempt() {
-  if (!was_answered_) instance_.waiting.attempt_ends();
+  end_turn();
   --instance_.attempts_open;
   std::erase(instance_.given_up, this);
   instance_.closing_goes_on();
@@ -122,6 +123,7 @@ void Attempt::give_up() {
   request_ = nullptr;
   if (stage_ == Stage::GivenUp) return;
   stage_ = Stage::GivenUp;
+  end_turn();
   const NodeSet touched = ballot_.touched() & ~ballot_.open();
   for (const auto &node : instance_.nodes()) {
     if ((touched & node->bit()) != 0) undo(*node, (ballot_.granted_by() & node->bit()) != 0);
@@ -244,8 +246,9 @@ void Attempt::refused(Node &node, const Reply &reply) {
   Refusal &refusal = begin_refusal(node);
   ballot_.refused(node.bit());
   const Bytes what = reply.at(0).text;
+  // Whatever it says: a lock that was won elsewhere waits for it no more.
+  if (!line_id_.empty()) instance_.cleaner.leave(node, lock_keys_, line_id_);
   if (what == "BUSY") {
-    if (!line_id_.empty()) instance_.cleaner.leave(node, lock_keys_, line_id_);
     refusal.is_busy = true;
     refusal.key = static_cast<size_t>(reply.at(2).integer - 1);
     refusal.left_ms = reply.at(3).integer;
@@ -286,8 +289,13 @@ void Attempt::failed(Call &call, const Failure &failure) {
   count();
 }
 
+// It is decided, or nobody is left who could: what others have to say is no reason to keep new ones waiting.
+void Attempt::end_turn() {
+  if (std::exchange(takes_turn_, false)) instance_.waiting.attempt_ends();
+}
+
 void Attempt::count() {
-  if (ballot_.open() == 0 && !std::exchange(was_answered_, true)) instance_.waiting.attempt_ends();
+  if (ballot_.open() == 0) end_turn();
   if (request_ == nullptr || (stage_ != Stage::Open && stage_ != Stage::Raising)) return;
   const std::shared_ptr<FanOut> kept = shared_from_this();
   switch (ballot_.verdict()) {
@@ -295,6 +303,7 @@ void Attempt::count() {
       return;
     case Ballot::Verdict::Won:
       stage_ = Stage::Won;
+      end_turn();
       return instance_.waiting.won(*request_, *this);
     case Ballot::Verdict::Raise: {
       stage_ = Stage::Raising;
@@ -306,6 +315,7 @@ void Attempt::count() {
     }
     case Ballot::Verdict::Failed:
       stage_ = Stage::Failed;
+      end_turn();
       return instance_.waiting.failed(*request_, *this);
   }
 }

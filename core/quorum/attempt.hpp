@@ -82,6 +82,7 @@ class Attempt final : public FanOut {
   void refused(Node &node, const Reply &reply);
   void undo(Node &node, bool is_answered);
   void clear_the_way_for(const Attempt &next);
+  void end_turn();
   void count();
 
   Request *request_;  // nullptr: it has ended, or has another attempt
@@ -91,7 +92,7 @@ class Attempt final : public FanOut {
   Ballot ballot_;
   Stage stage_ = Stage::Open;
   bool is_beginning_ = false;  // no node has heard of it
-  bool was_answered_ = false;  // by all that it was asked of first
+  bool takes_turn_;            // of RemoteWaiting: it counts among those
   Nanos began_at_ = 0;
   const Nanos lease_asked_;
   const uint32_t votes_shown_;  // as in GrantLease

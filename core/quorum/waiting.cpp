@@ -20,6 +20,7 @@ constexpr int64_t kRivalUs = 400'000;
 constexpr Nanos kPromise = 2'000 * kMillisecond;
 constexpr Nanos kLongPause = 100 * kMillisecond;
 constexpr Nanos kTroublePause = 50 * kMillisecond;
+constexpr size_t kBehindMost = 256;  // commands that wait for a node, of which those of new acquires are fewer
 
 }  // namespace
 
@@ -99,7 +100,16 @@ void Waiting::send_attempt(RemoteRequest &remote) {
                                                    instance_.holds.bound_to(request.reentered_));
   arm(request);
   const std::shared_ptr<Attempt> attempt = request.attempt_;
-  attempt->begin(ready);  // may end the request
+  attempt->begin(keeping_up(rule, ready));  // may end the request
+}
+
+// Without those for which so much waits that they would set the pace of all, where the others are enough.
+NodeSet Waiting::keeping_up(const QuorumRule &rule, NodeSet ready) const {
+  NodeSet others = ready;
+  for (const auto &node : instance_.nodes()) {
+    if (node->link.commands_waiting() > kBehindMost) others &= ~node->bit();
+  }
+  return rule.is_reached(others) ? others : ready;
 }
 
 // True: more will be known of the nodes soon.

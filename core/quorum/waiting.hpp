@@ -99,6 +99,9 @@ class Waiting final : public RemoteWaiting {
   bool is_under_way(const RemoteRequest &request) const override {
     return static_cast<const Request &>(request).attempt_ != nullptr;
   }
+  bool others_need(const RemoteRequest &request) const override {
+    return static_cast<const Request &>(request).leads_others();
+  }
   void let_go(RemoteRequest &request) override;
   void arm(RemoteRequest &request) override;
   Status ending_of(Status usual) const override;
@@ -106,6 +109,7 @@ class Waiting final : public RemoteWaiting {
 
   void note_unknown_nodes() const;
   bool looks_anew(Request &request);
+  NodeSet keeping_up(const QuorumRule &rule, NodeSet ready) const;
   void wait_for_nodes(Request &request);
   void stand(Request &request);
   void commit(Request &request, const std::shared_ptr<Attempt> &attempt,

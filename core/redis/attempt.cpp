@@ -22,6 +22,7 @@ Attempt::Attempt(Instance &instance, AcquireRequest &request)
       request_(&request),
       id_(request.id_),
       terms_(request.terms_),
+      takes_turn_(request.takes_turn()),
       had_place_(request.has_place_) {
   for (const Bytes key : request.keys_) {
     if (!request.reenters(key)) lock_keys_.add(key);
@@ -30,7 +31,7 @@ Attempt::Attempt(Instance &instance, AcquireRequest &request)
   const AcquireParams &params = request.params_;
   replicas_ = params.replicas;
   replicas_timeout_ = std::max(kMillisecond, std::min(params.replicas_timeout, terms_.first / 2));
-  if (replicas_ == 0) instance_.waiting.attempt_begins();
+  if (takes_turn_) instance_.waiting.attempt_begins();
 }
 
 // An answer that may wait for replicas would hold up everything behind it: it has a connection for itself.
@@ -60,7 +61,7 @@ bool Attempt::wants_as(const Attempt &other) const {
 }
 
 Attempt::~Attempt() {
-  if (replicas_ == 0) instance_.waiting.attempt_ends();
+  if (takes_turn_) instance_.waiting.attempt_ends();
   if (!was_sent_) return;
   --instance_.attempts_open;
   instance_.closing_goes_on();

@@ -64,6 +64,7 @@ class Attempt final : public ServerCall {
   // Of the request, which may be gone when the answer comes.
   LockKeys all_keys_;  // with those that are reentered; empty: there are none
   const LeaseTerms terms_;
+  const bool takes_turn_;   // of RemoteWaiting
   bool had_place_ = false;  // the server knew its identity already
   int32_t replicas_ = 0;
   Nanos replicas_timeout_ = 0;

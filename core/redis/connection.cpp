@@ -121,8 +121,10 @@ void Connection::fit_room() {
   const size_t answered = std::exchange(words_answered_, 0);
   if (waiting_.empty() || answered == 0) return;
   const Nanos took = runtime_.now() - answered_since_;
-  if (took < options_.command_timeout / 4) room_ = std::min(kRoomMost, room_ + answered);
-  if (took > options_.command_timeout / 2) room_ = std::max(kRoomLeast, room_ / 2);
+  took_least_ = std::min(took_least_, took);
+  const Nanos in_line = took - took_least_;
+  if (in_line < options_.command_timeout / 4) room_ = std::min(kRoomMost, room_ + answered);
+  if (in_line > options_.command_timeout / 2) room_ = std::max(kRoomLeast, room_ / 2);
 }
 
 void Connection::encode(Command &command, std::string &wire) {
@@ -174,8 +176,10 @@ void Connection::greeted() {
     ping_ = std::make_unique<Ping>();
     ping_->next_at = runtime_.now() + kPingInterval;
   }
+  // What is said on a new connection goes before all that waited for it.
+  CommandQueue waited = std::exchange(waiting_, {});
   user_.on_ready(greeting_->info());
-  write_more();
+  while (!waited.empty()) send(*waited.pop());
   set_timer();
 }
 
@@ -278,7 +282,8 @@ void Connection::drop(Status status, const std::string &why, uint32_t failures) 
 void Connection::fail_all(Status status, const std::string &why) {
   growing_ = growing_in_wait_ = nullptr;
   unfilled_ = nullptr;
-  words_ = 0;
+  words_ = words_answered_ = 0;
+  took_least_ = kNever;
   behind_.clear();
   CommandQueue sent = std::exchange(sent_, {}), waiting = std::exchange(waiting_, {});
   // The end of one may close the context: those behind it must not begin anything anew.

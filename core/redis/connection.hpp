@@ -17,8 +17,8 @@
 // So much is under way at most that a server which answers all the time answers each command long before its time-out,
 // which counts from when it was sent: the rest waits here, in order. Whoever has much to ask would otherwise lose a
 // connection that works, and ask all of it again on the next one. How much that is shows while there is a rest: it
-// grows by what is answered in less than a quarter of the time-out, and is halved where that takes more than half of it
-// (as TCP's window begins, and gives way).
+// grows by what is answered after less than a quarter of the time-out in line, and is halved where that is more than
+// half of it (as TCP's window begins, and gives way); the way there and back, which the fastest answer shows, is no part.
 //
 // A time-out counts from when the stream has the bytes, and is the server's: where the loop itself turned late, it is
 // heard once more before the connection ends.
@@ -87,6 +87,7 @@ class Connection final : private ByteStream::Listener, private Timer {
   // After it nothing is told any more; commands under way fail.
   void stop();
   bool ready() const { return state_ == State::Ready; }
+  size_t waiting() const { return waiting_.size(); }
   bool was_ever_ready() const { return was_ever_ready_; }
   // Ends it as the peer would have: for a server that is not what it was. failures: as if so many attempts to reach it
   // had failed.
@@ -154,6 +155,7 @@ class Connection final : private ByteStream::Listener, private Timer {
   size_t room_ = kRoomLeast;
   size_t words_answered_ = 0;  // of what came last
   Nanos answered_since_ = 0;   // when the last of it had been sent
+  Nanos took_least_ = kNever;  // an answer, on this connection
   Nanos deadline_ = kNever;  // of Opening and Greeting, or the end of Pausing
   Nanos armed_for_ = kNever;
   uint32_t failures_ = 0;  // since it was ready last

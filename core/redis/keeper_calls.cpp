@@ -76,7 +76,12 @@ Keeper::ExtendCall::ExtendCall(Keeper &keeper, const std::vector<LeaseRef> &leas
                                const Extension *extension, AskDone done)
     : Call(keeper, leases, std::move(done)),
       by_renewal_(extension == nullptr),
-      extension_(by_renewal_ ? Extension() : *extension) {}
+      extension_(by_renewal_ ? Extension() : *extension) {
+  for (const Item &item : items_) {
+    keeper_.due_.leave(*item.lease);  // behind this, a renewal would take something away
+    ++item.lease->changes_open;
+  }
+}
 
 // What the caller wants holds here from the moment at which the server may hear of it; not before.
 void Keeper::ExtendCall::take_effect(Item &item) {
@@ -119,8 +124,6 @@ void Keeper::ExtendCall::sending(Nanos now) {
     for (const Item &item : items_) item.lease->last_extend = change_;
   }
   for (Item &item : items_) {
-    keeper_.due_.leave(*item.lease);  // behind this, a renewal would take something away
-    if (!was_sent_) ++item.lease->changes_open;
     if (!was_sent_ && !by_renewal_) take_effect(item);
     const Nanos from = extension_.add ? std::max(now, item.lease->may_end_at) : now;
     const bool never = ttl == kNever || from == kNever;
@@ -162,7 +165,7 @@ void Keeper::ExtendCall::answered(const Reply &reply) {
 
 void Keeper::ExtendCall::failed(const Failure &failure) {
   for (const Item &item : items_) {
-    if (was_sent_) --item.lease->changes_open;
+    --item.lease->changes_open;
     if (was_sent_ && failure.sent) item.lease->in_doubt = true;
     if (was_sent_ && !failure.sent) refused(item);
     if (failure.status != Status::CLOSED) keeper_.try_again(item.lease);

@@ -62,6 +62,7 @@ class Link {
   void listen() { messages_.want(); }
   bool is_listening() const { return messages_.ready(); }
   bool is_connected() const { return commands_.ready(); }
+  size_t commands_waiting() const { return commands_.waiting(); }
   bool was_ever_connected() const { return commands_.was_ever_ready() || durable_.was_ever_ready(); }
   ServerClock &server_clock() { return server_clock_; }
   // This is not the server that we want: connects anew, the later the more often it was said.

@@ -122,6 +122,10 @@ class Waiting final : public RemoteWaiting {
   bool is_under_way(const RemoteRequest &request) const override {
     return static_cast<const AcquireRequest &>(request).attempt_ != nullptr;
   }
+  bool others_need(const RemoteRequest &waiting) const override {
+    const auto &request = static_cast<const AcquireRequest &>(waiting);
+    return request.has_place_ || request.leads_others();
+  }
   void let_go(RemoteRequest &ending) override;
   void arm(RemoteRequest &waiting) override;
   Status ending_of(Status usual) const override;

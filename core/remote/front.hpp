@@ -46,6 +46,8 @@ struct FrontWaiter {
   };
   FrontWaiter(const AcquireParams &params, const LeaseTerms &terms) : wants(params), lease_terms(terms) {}
   bool stands() const { return place == Place::Standing; }
+  // Others of its process stand behind it, or hold what it is to have next.
+  bool leads_others() const;
   // It asks while the process still holds the key, so as to have its place before that is given back: a release that
   // came before it would let it have the key at once, and nobody else ever.
   bool asks_before_release() const;
@@ -104,6 +106,9 @@ struct FrontLine final : public Timer {
   uint32_t pins = 0;  // somebody works with it: it stays, empty or not
 };
 
+inline bool FrontWaiter::leads_others() const {
+  return line != nullptr && (line->lease != nullptr || !line->standing.empty());
+}
 inline bool FrontWaiter::asks_before_release() const { return line != nullptr && line->lease != nullptr; }
 
 class Front {

@@ -146,7 +146,7 @@ struct Lease : public Timer {
   int64_t renewals_nhz = 0;   // of either keeper: how often, in 1e-9 per second
   uint32_t change = 0;        // number of the last one sent
   uint32_t last_extend = 0;   // of the last one that set its end
-  uint32_t changes_open = 0;  // sent and not answered
+  uint32_t changes_open = 0;  // asked for and not answered
   bool in_doubt = false;      // one was sent, and nobody knows whether it was carried out
   Nanos may_end_at = kNever;  // on the server at the latest, whatever was carried out
   bool is_collected = false;  // waits for the next batch of renewals

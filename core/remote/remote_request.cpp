@@ -82,11 +82,12 @@ void RemoteWaiting::ask(RemoteRequest &request) {
   send_attempt(request);
 }
 
-// Who has a place in line comes when he is called, and others wait for him. What waits for replicas takes turns anyway.
+// Who waits in a line comes when he is called. What waits for replicas takes turns anyway.
 bool RemoteWaiting::holds_back(RemoteRequest &request) {
-  const bool is_new = !request.was_queued_ || request.trouble_ != Status::OK;
+  const bool is_new = !request.was_queued_ || (request.trouble_ != Status::OK && !others_need(request));
+  request.takes_turn_ = is_new && request.params_.replicas == 0;
   const bool has_turn = attempts_ < kAttemptsMost && (held_back_.empty() || has_turn_ == &request);
-  if (has_turn || !is_new || request.params_.replicas != 0) {
+  if (has_turn || !request.takes_turn_) {
     if (request.is_held_back_) leave_lists(request);
     return false;
   }
@@ -328,6 +329,7 @@ void RemoteWaiting::end_all(const RemoteOwner *owner, Status status) {
   }
   // One that gives back what it was granted may bring another's turn, which ends at once: its owner is closed too.
   while (!ending_.empty()) finish(*ending_.front(), status);
+  if (held_back_.empty()) remote_.runtime->cancel(go_on_);
 }
 
 }  // namespace liblock

@@ -38,6 +38,8 @@ class RemoteRequest : public LoopTask, public Timer {
   virtual void finished() = 0;
   void run() override;
   void fire(Nanos now) override;
+  // Its attempt is one of those of which there are so many at once.
+  bool takes_turn() const { return takes_turn_; }
 
   Grant grant;
 
@@ -69,6 +71,7 @@ class RemoteRequest : public LoopTask, public Timer {
   bool is_ending_ = false;      // by end_all
   bool was_asked_for_ = false;  // it stands in asked_for_
   bool may_be_taken_ = false;   // word of that came since its attempt began
+  bool takes_turn_ = false;
   bool is_held_back_ = false;   // it stands in held_back_, and not in asked_for_
   ListLinks<RemoteRequest> all_links_, asked_for_links_;
 };
@@ -77,7 +80,7 @@ class RemoteWaiting {
  public:
   explicit RemoteWaiting(RemoteInstance &instance) : remote_(instance) {}
 
-  // Of the engine's attempts: one is on its way to servers, and all that are to answer it have.
+  // Of attempts that take a turn: one is on its way to servers, and it is decided.
   void attempt_begins() { ++attempts_; }
   void attempt_ends();
 
@@ -98,6 +101,8 @@ class RemoteWaiting {
   // What its owner does not hold already is to be asked for: state_ becomes Asking. May end the request.
   virtual void send_attempt(RemoteRequest &request) = 0;
   virtual bool is_under_way(const RemoteRequest &request) const = 0;
+  // Its place in a line, or others of its process, would wait for it.
+  virtual bool others_need(const RemoteRequest &request) const = 0;
   // Whether its owner may go on with that lease for it.
   virtual Status may_reenter(const RemoteRequest &, const Lease &) const { return Status::OK; }
   // It ends: nothing of it may stay on a server but what it was granted. What only the engine knows of it goes into
@@ -126,7 +131,7 @@ class RemoteWaiting {
   All all_;  // but for those in ending_
 
  private:
-  // Fewer than a connection has under way, so that there is room for what cannot wait.
+  // So few that what cannot wait does not stand behind many.
   static constexpr size_t kAttemptsMost = 192;
   struct GoOn final : public Timer {
     explicit GoOn(RemoteWaiting &w) : waiting(w) {}

@@ -19,11 +19,11 @@ static redisContext *server;
 static void list_connections(char *numbers, size_t size) {
   redisReply *list = redisCommand(server, "CLIENT LIST");
   numbers[0] = '\0';
-  for (const char *line = list->str; *line != '\0'; line += strcspn(line, "\n") + 1) {
-    const char *const name = strstr(line, " name=liblock");
+  for (const char *line = list->str; *line != '\0'; line += strspn(line, "\n")) {
+    const char *const name = strstr(line, " name=liblock"), *const end = line + strcspn(line, "\n");
     const size_t used = strlen(numbers);
-    if (name != NULL && name < line + strcspn(line, "\n"))
-      snprintf(numbers + used, size - used, "%.*s ", (int)strcspn(line, " "), line);
+    if (name != NULL && name < end) snprintf(numbers + used, size - used, "%.*s ", (int)strcspn(line, " "), line);
+    line = end;
   }
   freeReplyObject(list);
 }

@@ -44,6 +44,14 @@ UNIT_TEST(those_who_wait_for_their_turn_get_it_though_a_node_answers_nothing) {
   EXPECT(s.count(Status::OK) == 1'000);
 }
 
+UNIT_TEST(a_node_that_takes_long_over_each_does_not_set_the_pace_of_all) {
+  ThreeServers s;
+  s.nodes[2]->set_work(20 * kMillisecond);
+  s.acquire(2'000);
+  EXPECT(s.world.run_until([&] { return s.all_ended(); }, 6'000));
+  EXPECT(s.count(Status::OK) == 2'000);
+}
+
 UNIT_TEST(first_ones_in_line_that_wait_for_a_holder_keep_no_others_from_their_turn) {
   ThreeServers s;
   s.servers_take(0);
@@ -61,4 +69,5 @@ UNIT_MAIN("bursts over a quorum",
           cmocka_unit_test(a_lease_is_renewed_on_the_nodes_while_thousands_of_acquires_wait_for_their_turn),
           cmocka_unit_test(whoever_waits_for_his_turn_when_his_time_is_over_is_told_so_and_no_node_hears_of_him),
           cmocka_unit_test(those_who_wait_for_their_turn_get_it_though_a_node_answers_nothing),
+          cmocka_unit_test(a_node_that_takes_long_over_each_does_not_set_the_pace_of_all),
           cmocka_unit_test(first_ones_in_line_that_wait_for_a_holder_keep_no_others_from_their_turn))

@@ -61,6 +61,35 @@ UNIT_TEST(a_lease_is_renewed_while_thousands_of_acquires_wait_for_their_turn) {
   OneServer().keeps_who_holds_a_lock(5'000, 1'200, 3'000);
 }
 
+UNIT_TEST(a_short_lease_is_renewed_once_for_each_time_that_it_is_due_while_commands_wait) {
+  OneServer s;
+  s.servers_take(kMillisecond / 2);
+  const uint64_t before = s.a.instance().counts.renewals;
+  s.keeps_who_holds_a_lock(5'000, 480, 1'000);
+  EXPECT(s.a.instance().counts.renewals - before < 20 + 2 * s.count(Status::OK));
+}
+
+// An extension waits for a connection: renewals that a new one begins with go before it, and take nothing from it.
+UNIT_TEST(what_a_new_connection_begins_with_goes_before_all_that_waited_for_it) {
+  OneServer s;
+  s.servers_take(0);
+  Wanted &first = s.a.take("first", waiting_ms(0, 3'000));
+  Wanted &second = s.a.take("second", waiting_ms(0, 3'000));
+  s.world.run_ms(800);
+  s.node.freeze();
+  s.a.host().break_connections();
+  s.world.run_ms(400);  // both are due by now, and the server has not greeted yet
+  const auto extended = s.a.extend_for(first.grant().handle, liblock::kNever, false, false);
+  s.world.run_ms(5);
+  s.node.thaw();
+  s.world.run_ms(1'000);
+  EXPECT(extended->is(Status::OK));
+  EXPECT(s.node.ask({"PTTL", "liblock:first"}).integer == -1);
+  EXPECT(s.node.ask({"PTTL", "liblock:second"}).integer > 0);
+  s.world.run_ms(5'000);
+  EXPECT(s.a.holds(second.grant().handle) && s.node.ask({"PTTL", "liblock:second"}).integer > 0);
+}
+
 UNIT_TEST(whoever_waits_for_his_turn_when_his_time_is_over_is_told_so_and_nothing_of_him_is_sent) {
   OneServer s;
   s.acquire(2'000, waiting_ms(100));
@@ -181,6 +210,8 @@ UNIT_MAIN(
     cmocka_unit_test(the_last_of_many_acquires_takes_longer_than_the_command_time_out_and_the_connection_stays),
     cmocka_unit_test(a_server_that_takes_long_over_each_is_asked_for_less_at_once),
     cmocka_unit_test(a_lease_is_renewed_while_thousands_of_acquires_wait_for_their_turn),
+    cmocka_unit_test(a_short_lease_is_renewed_once_for_each_time_that_it_is_due_while_commands_wait),
+    cmocka_unit_test(what_a_new_connection_begins_with_goes_before_all_that_waited_for_it),
     cmocka_unit_test(whoever_waits_for_his_turn_when_his_time_is_over_is_told_so_and_nothing_of_him_is_sent),
     cmocka_unit_test(whoever_waits_for_his_turn_can_be_canceled),
     cmocka_unit_test(a_context_that_is_closed_ends_those_who_wait_for_their_turn),
