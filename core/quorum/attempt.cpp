@@ -123,6 +123,7 @@ void Attempt::give_up() {
   request_ = nullptr;
   if (stage_ == Stage::GivenUp) return;
   stage_ = Stage::GivenUp;
+  line_id_.clear();
   end_turn();
   const NodeSet touched = ballot_.touched() & ~ballot_.open();
   for (const auto &node : instance_.nodes()) {

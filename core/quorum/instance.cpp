@@ -13,6 +13,9 @@ namespace liblock::quorum {
 
 namespace {
 
+// Commands that wait for a node: of new acquires there are fewer.
+constexpr size_t kBehindMost = 256;
+
 RemoteOptions remote_options(const QuorumOptions &options) {
   return {options.prefix, options.first_lease, options.locks_max, options.waiters_max};
 }
@@ -278,6 +281,16 @@ std::string Instance::why_not_all(const QuorumRule &rule) const {
                        : "for " + std::to_string(left / kMillisecond) + " ms");
   }
   return text;
+}
+
+NodeSet Instance::keeping_up(const QuorumRule &rule, NodeSet ready) const {
+  const Nanos now = clock.now();
+  NodeSet others = ready, voting = ready;
+  for (const auto &node : nodes_) {
+    if (node->link.commands_waiting() > kBehindMost) others &= ~node->bit();
+    if (node->is_silent(now) || node->is_stepped(now)) voting &= ~node->bit();
+  }
+  return rule.is_reached(others & voting) ? others : ready;
 }
 
 void Instance::begin_lease(const LeaseRef &lease, Nanos sent_at) {

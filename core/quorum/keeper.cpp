@@ -55,7 +55,7 @@ class Keeper::Round final : public FanOut {
       const Nanos ends = asked_at_ + item.ttl + 4 * instance_.options.nodes.front().command_timeout;
       may_end_at = may_end_at == kNever ? ends : std::max(may_end_at, ends);
       item.rule = instance_.membership.rule(item.lease->subset, item.lease->votes);
-      item.open = instance_.membership.ready() & item.rule.nodes();
+      item.open = instance_.keeping_up(item.rule, instance_.membership.ready() & item.rule.nodes());
       item.lease->asked |= item.open;
       item.settles = item.lease->restored;
       ++item.lease->changes_open;

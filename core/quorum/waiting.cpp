@@ -20,7 +20,6 @@ constexpr int64_t kRivalUs = 400'000;
 constexpr Nanos kPromise = 2'000 * kMillisecond;
 constexpr Nanos kLongPause = 100 * kMillisecond;
 constexpr Nanos kTroublePause = 50 * kMillisecond;
-constexpr size_t kBehindMost = 256;  // commands that wait for a node, of which those of new acquires are fewer
 
 }  // namespace
 
@@ -94,22 +93,14 @@ void Waiting::send_attempt(RemoteRequest &remote) {
   PassingOn::forget_early_word(request);
   ++request.attempts_;
   tell_beginning(request);
-  request.seen_by_ |= request.line_id_.empty() ? 0 : ready;
+  const NodeSet asked = instance_.keeping_up(rule, ready);
+  request.seen_by_ |= request.line_id_.empty() ? 0 : asked;
   request.pause_ = Request::kShortPause;
   request.attempt_ = make_shared_of_spare<Attempt>(instance_, request, id, rule,
                                                    instance_.holds.bound_to(request.reentered_));
   arm(request);
   const std::shared_ptr<Attempt> attempt = request.attempt_;
-  attempt->begin(keeping_up(rule, ready));  // may end the request
-}
-
-// Without those for which so much waits that they would set the pace of all, where the others are enough.
-NodeSet Waiting::keeping_up(const QuorumRule &rule, NodeSet ready) const {
-  NodeSet others = ready;
-  for (const auto &node : instance_.nodes()) {
-    if (node->link.commands_waiting() > kBehindMost) others &= ~node->bit();
-  }
-  return rule.is_reached(others) ? others : ready;
+  attempt->begin(asked);  // may end the request
 }
 
 // True: more will be known of the nodes soon.

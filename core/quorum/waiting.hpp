@@ -109,7 +109,6 @@ class Waiting final : public RemoteWaiting {
 
   void note_unknown_nodes() const;
   bool looks_anew(Request &request);
-  NodeSet keeping_up(const QuorumRule &rule, NodeSet ready) const;
   void wait_for_nodes(Request &request);
   void stand(Request &request);
   void commit(Request &request, const std::shared_ptr<Attempt> &attempt,

@@ -123,8 +123,9 @@ void Connection::fit_room() {
   const Nanos took = runtime_.now() - answered_since_;
   took_least_ = std::min(took_least_, took);
   const Nanos in_line = took - took_least_;
-  if (in_line < options_.command_timeout / 4) room_ = std::min(kRoomMost, room_ + answered);
-  if (in_line > options_.command_timeout / 2) room_ = std::max(kRoomLeast, room_ / 2);
+  const Nanos in_line_most = options_.command_timeout - std::min(took_least_, options_.command_timeout);
+  if (in_line < in_line_most / 4) room_ = std::min(kRoomMost, room_ + answered);
+  if (in_line > in_line_most / 2) room_ = std::max(kRoomLeast, room_ / 2);
 }
 
 void Connection::encode(Command &command, std::string &wire) {
@@ -172,6 +173,7 @@ void Connection::greeted() {
   was_ever_ready_ = true;
   failures_ = 0;
   deadline_ = kNever;
+  took_least_ = runtime_.now() - answered_since_;
   if (!channel_.empty()) {
     ping_ = std::make_unique<Ping>();
     ping_->next_at = runtime_.now() + kPingInterval;

@@ -17,8 +17,9 @@
 // So much is under way at most that a server which answers all the time answers each command long before its time-out,
 // which counts from when it was sent: the rest waits here, in order. Whoever has much to ask would otherwise lose a
 // connection that works, and ask all of it again on the next one. How much that is shows while there is a rest: it
-// grows by what is answered after less than a quarter of the time-out in line, and is halved where that is more than
-// half of it (as TCP's window begins, and gives way); the way there and back, which the fastest answer shows, is no part.
+// grows by what was answered after less than a quarter of the time-out in line, and is halved where that was more than
+// half of it (as TCP's window begins, and gives way). The fastest answer, beginning with those of the greeting, shows
+// the way there and back, which is no part of that.
 //
 // A time-out counts from when the stream has the bytes, and is the server's: where the loop itself turned late, it is
 // heard once more before the connection ends.

@@ -118,7 +118,12 @@ void Keeper::ExtendCall::sending(Nanos now) {
   const Lease &like = *items_.front().lease;  // all of a renewal are alike in what is said once
   const Nanos ttl = by_renewal_ ? like.renewal_ttl(now) : extension_.ttl;
   if (by_renewal_) {
-    for (Item &item : items_) item.change = like.change;
+    // Alike when they were put together; one that was changed since has a newer number on the server, and keeps it.
+    change_ = like.change;
+    for (Item &item : items_) {
+      item.change = item.lease->change;
+      change_ = std::min(change_, item.change);
+    }
   } else {
     take_number();
     for (const Item &item : items_) item.lease->last_extend = change_;
@@ -134,7 +139,7 @@ void Keeper::ExtendCall::sending(Nanos now) {
   argument(static_cast<int64_t>(count_keys()));
   argument(ttl == kNever ? int64_t{0} : std::max<int64_t>(1, ttl / kMillisecond));
   argument(by_renewal_ ? Bytes("renew") : extension_.add ? Bytes("add") : Bytes("set"));
-  argument(change_text(by_renewal_ ? like.change : change_));
+  argument(change_text(change_));
   put_ids("ll1|");
 }
 
@@ -168,6 +173,8 @@ void Keeper::ExtendCall::failed(const Failure &failure) {
     --item.lease->changes_open;
     if (was_sent_ && failure.sent) item.lease->in_doubt = true;
     if (was_sent_ && !failure.sent) refused(item);
+    // What the server said of it meanwhile did not count, for the sake of this.
+    if (!was_sent_ && !by_renewal_ && failure.passes) item.lease->must_verify = true;
     if (failure.status != Status::CLOSED) keeper_.try_again(item.lease);
   }
   Call::failed(failure);

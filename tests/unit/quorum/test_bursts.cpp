@@ -52,6 +52,12 @@ UNIT_TEST(a_node_that_takes_long_over_each_does_not_set_the_pace_of_all) {
   EXPECT(s.count(Status::OK) == 2'000);
 }
 
+UNIT_TEST(a_lease_is_renewed_on_the_other_nodes_while_one_takes_long_over_each) {
+  ThreeServers s;
+  s.nodes[2]->set_work(20 * kMillisecond);
+  s.keeps_who_holds_a_lock(8'000, 600, 2'500);
+}
+
 UNIT_TEST(first_ones_in_line_that_wait_for_a_holder_keep_no_others_from_their_turn) {
   ThreeServers s;
   s.servers_take(0);
@@ -70,4 +76,5 @@ UNIT_MAIN("bursts over a quorum",
           cmocka_unit_test(whoever_waits_for_his_turn_when_his_time_is_over_is_told_so_and_no_node_hears_of_him),
           cmocka_unit_test(those_who_wait_for_their_turn_get_it_though_a_node_answers_nothing),
           cmocka_unit_test(a_node_that_takes_long_over_each_does_not_set_the_pace_of_all),
+          cmocka_unit_test(a_lease_is_renewed_on_the_other_nodes_while_one_takes_long_over_each),
           cmocka_unit_test(first_ones_in_line_that_wait_for_a_holder_keep_no_others_from_their_turn))
