@@ -11,6 +11,8 @@
 
 #include "tap.h"
 
+enum { COMMAND_TIMEOUT_MS = 200 }; /* of a node, unless a sanitizer takes the processors from the servers as well */
+
 static void must(liblock_status status, const char *what) {
   if (status == LIBLOCK_OK) return;
   printf("Bail out! %s: %s\n", what, liblock_status_name(status));
@@ -60,7 +62,10 @@ int main(int count_of_words, char **words) {
     return 2;
   }
   liblock_context *context;
-  must(liblock_open(words[1], NULL, &context, NULL), "open");
+  liblock_context_options how;
+  liblock_context_options_init(&how, sizeof how);
+  if (slowness() > 1) how.command_timeout_ms = (int64_t)(COMMAND_TIMEOUT_MS * slowness());
+  must(liblock_open(words[1], &how, &context, NULL), "open");
   liblock_completions *queue;
   must(liblock_completions_open(context, (uint32_t)count, &queue, NULL), "a queue of completions");
   liblock_lock *const locks = calloc((size_t)count, sizeof *locks);
