@@ -8,10 +8,11 @@
 //   Waiting  it stands in a queue, or looks again later   a grant, another attempt; an end
 //   Over     finished() was called                        -
 //
-//   Of requests that servers do not know yet only so many are asked for at once as they answer well within a command's
-//   time-out, whoever many they are; the rest is held back here, in order. So what keeps locks, and gives them back,
-//   never stands behind all that is wanted.
 //   An end is: cancelled, wait_ms or the retries are over, closed, dequeued.
+//
+// Of requests that servers do not know yet so many attempts are under way at once as servers answer well within a
+// command's time-out; the rest is held back here, in order, so that what keeps locks and gives them back never stands
+// behind all that is wanted.
 #pragma once
 
 #include <memory>
@@ -38,7 +39,7 @@ class RemoteRequest : public LoopTask, public Timer {
   virtual void finished() = 0;
   void run() override;
   void fire(Nanos now) override;
-  // Its attempt is one of those of which there are so many at once.
+  // Its attempt counts among those of which there are kAttemptsMost at once.
   bool takes_turn() const { return takes_turn_; }
 
   Grant grant;

@@ -36,14 +36,17 @@ struct Burst {
   }
   uint64_t calls() const { return servers_.front()->script_calls(); }
 
+  void is_granted(size_t count_of_it, int64_t most_ms, const AcquireParams &how = waiting_ms(60'000)) {
+    acquire(count_of_it, how);
+    EXPECT(world_.run_until([&] { return all_ended(); }, most_ms));
+    EXPECT(count(Status::OK) == count_of_it);
+  }
   // The last one waits for longer than a server may take to answer, and none of them is lost meanwhile.
   void is_served_over_one_connection(size_t count_of_it, int64_t most_ms, bool renews = true) {
     process_.take("first");  // all connections are made with it
     world_.run_ms(100);
     const uint64_t before = greetings();
-    acquire(count_of_it, waiting_ms(60'000, 30'000, renews));
-    EXPECT(world_.run_until([&] { return all_ended(); }, most_ms));
-    EXPECT(count(Status::OK) == count_of_it);
+    is_granted(count_of_it, most_ms, waiting_ms(60'000, 30'000, renews));
     EXPECT(greetings() == before);
     for (const auto *one : wanted) EXPECT(one->losses == 0 && process_.holds(one->grant().handle));
   }
