@@ -86,8 +86,10 @@ def selected(known, suites, excluded):
 
 
 def in_order(tests):
-    """As they are to begin. Meson looks at their priorities only where it is given no names."""
-    return sorted(tests, key=lambda name: (-tests[name].get("priority", 0), name))
+    """As they are to begin. Meson looks at their priorities only where it is given no names. What runs alone comes
+    last: meson waits for all others before, and begins none meanwhile."""
+    return sorted(tests, key=lambda name: (not tests[name].get("is_parallel", True), -tests[name].get("priority", 0),
+                                           name))
 
 
 def of_one_name(known):

@@ -3,6 +3,7 @@
 """Counts and conclusions of ./dev and .ci/run are as they promise: on a copy of the script with small suites
 of its own.
 """
+import concurrent.futures
 import os
 import pathlib
 import shutil
@@ -13,6 +14,7 @@ from bites import TOOLS, Tap
 
 ROOT = TOOLS.parent
 SLEEP = f"sleep 1000.{os.getpid()}"  # by which whoever is left behind is known
+AT_ONCE = 3
 BOTH = "quick() { check holds true; }\ngate() { check holds true; check holds_too test 1 = 1; }\n"
 ONLY_GATE = "gate() { check deep true; }\n"
 FAILS = "quick() { check falls false; check holds true; }\n"
@@ -58,6 +60,14 @@ two() { : >"$log_dir/of_two"; check holds true; exit 1; }
 quick() { side_by_side one two; check holds true; }
 """
 HANGS_BESIDE = f"one() {{ check held true; }}\ntwo() {{ {SLEEP}; }}\nquick() {{ side_by_side one two; }}\n"
+# Of the quick forms what others want is made once the first one has built what they share.
+BUILDS = "quick() { sleep 1; : >\"$log_dir/built\"; check holds true; }\n"
+AHEAD_OF_QUICK = """ahead() { [ ! -e "$log_dir/built" ] || echo "$1" >"$log_dir/size"; }
+quick() {
+  for i in $(seq 300); do [ -s "$log_dir/size" ] || sleep 0.1; done
+  check was_made_ahead grep -q quick "$log_dir/size"
+}
+"""
 LEFT_AHEAD = f"ahead() {{ {SLEEP}; }}\ngate() {{ check holds true; }}\n"
 # The suite sim with nothing to build, and a program of lives that notes whether its runs count.
 LIVES = """suite_needs=
@@ -105,6 +115,8 @@ CASES = [
     ("what_runs_side_by_side_is_ended_as_well", {"unit": HANGS_BESIDE}, [], {"LIBLOCK_SUITE_S": "2"},
      "1 passed, 2 failed", 1),
     ("what_is_made_ahead_is_ended_with_all", {"unit": BOTH, "docs": LEFT_AHEAD}, ["gate"], {}, "3 passed, 0 failed", 0),
+    ("what_the_quick_forms_want_is_made_ahead_behind_the_first_of_them", {"unit": BUILDS, "sim": AHEAD_OF_QUICK}, [],
+     {}, "2 passed, 0 failed", 0),
     ("what_is_made_ahead_waits_while_something_is_measured", {"unit": BOTH, "docs": COUNTS_AHEAD}, ["gate"], {},
      "4 passed, 0 failed", 0),
     ("what_a_suite_leaves_behind_is_not_waited_for", {"unit": LEAVES}, [], {}, "1 passed, 0 failed", 0),
@@ -163,12 +175,17 @@ def lives_ahead(tap):
                      [] if told.stat().st_mtime > lived.stat().st_mtime else ["sim.json is as old as the lives"])
 
 
+def run_case(case):
+    _, suites, arguments, environment, _, _ = case
+    with tempfile.TemporaryDirectory() as directory:
+        return run(copy_of_dev(directory, suites), "dev", ["test", *arguments], environment)
+
+
 def main():
     tap = Tap()
-    for name, suites, arguments, environment, last, status in CASES:
-        with tempfile.TemporaryDirectory() as directory:
-            root = copy_of_dev(directory, suites)
-            judge(tap, name, run(root, "dev", ["test", *arguments], environment), last, status)
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:  # mostly they wait
+        for (name, *_, last, status), done in zip(CASES, pool.map(run_case, CASES)):
+            judge(tap, name, done, last, status)
     with tempfile.TemporaryDirectory() as directory:
         root = copy_of_dev(directory, {"unit": HANGS_BESIDE})
         said = run(root, "dev", ["test"], {"LIBLOCK_SUITE_S": "2"}).stdout

@@ -55,6 +55,31 @@ def check_forms(tap):
     tap.rule("every_suite_has_its_place_among_those_that_run", sorted(set(of) ^ listed))
 
 
+def check_sanitizers(tap):
+    """At night they see a tenth of a night's lives each, and a seed of each kind of nemesis, of which a night has five;
+    in the gate a hundredth of its lives under the one, and a seed of each kind under both."""
+    def numbers(pattern, file):
+        return [int(found.replace("'", "")) for found in re.findall(pattern, (ROOT / file).read_text(encoding="utf-8"))]
+
+    sizes = re.findall(r"options\.to = scaled\(([\d', ]+)\);", (ROOT / "tests/sim/quorum.cpp").read_text("utf-8"))
+    _, gate, night = (int(size.replace("'", "")) for size in sizes[0].split(", "))
+    suite = "tools/suites/sanitizers.sh"
+    lives_of_gate, lives_of_night = numbers(r"&& lives asan (\d+)\n", suite), numbers(r'lives "\$build" (\d+)\n', suite)
+    tap.rule("a_night_has_a_tenth_of_its_lives_under_each_sanitizer",
+             [] if [night <= 10 * lives for lives in lives_of_night] == [True] else [f"{lives_of_night} of {night}"])
+    tap.rule("the_gate_has_a_hundredth_of_its_lives_under_one",
+             [] if [gate <= 100 * lives for lives in lives_of_gate] == [True] else [f"{lives_of_gate} of {gate}"])
+    worlds = numbers(r"nemesis\.py\" --build \"\$build_root/\$1\" --c-alone --jobs \d --seeds (\d)\n", suite)
+    nights = numbers(r"nemesis nemesis --jobs \d --each --seeds 1-(\d+)\n", "tools/suites/faults.sh")
+    text = (ROOT / suite).read_text(encoding="utf-8")
+    both = {form: set(re.findall(r"worlds_of_([a-z]+)|for build in (asan tsan)", body)) for form, body in
+            (("gate", text.partition("\ngate()")[2].partition("\n}")[0]),
+             ("nightly", text.partition("\nnightly()")[2].partition("\n}")[0]))}
+    wanted = {"gate": {("asan", ""), ("tsan", "")}, "nightly": {("", "asan tsan")}}
+    tap.rule("each_kind_of_nemesis_is_seen_by_both",
+             [] if worlds == [1] and nights == [5] and both == wanted else [f"{worlds} of {nights}, {both}"])
+
+
 def small_tree(directory, suites):
     root = pathlib.Path(directory)
     for name in COPIED:
@@ -126,6 +151,7 @@ def check_time(tap):
 def main():
     tap = Tap()
     check_forms(tap)
+    check_sanitizers(tap)
     check_tables(tap)
     check_time(tap)
     tap.finish()

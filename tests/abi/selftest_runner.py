@@ -153,8 +153,10 @@ def main():
         good = counts == wanted and done.returncode == ends and ends == failures.startswith("  FAILED t: ")
         tap.rule(name, [] if good else [f"counted '{counts}', not '{wanted}', status {done.returncode}",
                                         *done.stdout.splitlines()])
-    order = in_order({"a": {"priority": 0}, "b": {}, "long": {"priority": 1}})
-    tap.rule("what_has_priority_begins_first", [] if order == ["long", "a", "b"] else order)
+    alone = {"priority": 1, "is_parallel": False}
+    order = in_order({"a": {"priority": 0}, "alone": alone, "b": {"is_parallel": True}, "long": {"priority": 1}})
+    tap.rule("what_has_priority_begins_first_and_what_runs_alone_last",
+             [] if order == ["long", "a", "b", "alone"] else order)
     known = [{"name": name} for name in ("a", "b", "a")]
     tap.rule("tests_of_one_name_are_found_since_meson_would_run_both", [] if of_one_name(known) == ["a"] else ["not a"])
     tap.finish()

@@ -1,25 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What a lock over five servers is: what it costs, what it survives, how its end is told; and which servers are refused
-as nodes, which are waited for. Random faults are quorum_chaos.py's."""
+as nodes, which are waited for. What is left where nodes lose their data is in quorum_data.py, random faults in
+quorum_chaos.py."""
 import contextlib
-import shutil
 import statistics
 import time
 
 from harness import SLOW, Agent, Server, eventually, main, same, status, take_turns, test
 from networks import Proxy, Rubbish
-from quorums import MAX_TTL_MS, Quorum, found, opened
-
-LONG = {"ttl_ms": MAX_TTL_MS}  # nothing is renewed meanwhile
-
-
-def locked(agent, key="k", context="c", **options):
-    return status(agent("acquire", context, key, **options), "OK")
-
-
-def released(agent, lock, *wanted, context="c"):
-    return status(agent("release", context, lock.lock), *(wanted or ["OK"]))
+from quorums import LONG, MAX_TTL_MS, Quorum, answered, found, locked, opened, released
 
 
 def latencies_ms(agent, contexts, count=60):
@@ -174,66 +164,6 @@ def a_loss_is_told_before_anybody_else_can_hold_the_key():
         status(cut_off("release", "c", lock.lock), "LOST")
 
 
-def granted_while_held(lose):
-    """Whether a majority that lost its data grants a key that somebody holds who cannot renew it. And what it says."""
-    kept = ["--appendonly", "yes", "--appendfsync", "always"]
-    with Quorum(5, *kept, proxied=True) as quorum, Agent() as holder, Agent() as other:
-        opened(holder, quorum, client_name="holder")
-        opened(other, quorum, client_name="other")
-        for server in quorum.servers:
-            shutil.copytree(server.directory / "appendonlydir", server.directory / "copy")
-        lock = locked(holder, "kept", **LONG)
-        assert eventually(lambda: quorum.held_on("kept") == 5)
-        for number in range(5):
-            quorum.board.cut("holder", number)
-        for server in quorum.servers[:3]:
-            lose(server)
-        seen = set()
-        while True:
-            answer = status(other("try", "c", "kept"), "OK", "BUSY", "QUARANTINED", "NO_QUORUM", "IN_DOUBT")
-            seen.add(answer.status)
-            if answer.status == "OK":
-                return holder("is_held", "c", lock.lock).status == "OK", seen
-            time.sleep(0.01)
-
-
-@test
-def a_majority_that_lost_its_data_grants_nothing_that_somebody_may_hold():
-    def wipe(server):
-        server.kill()
-        shutil.rmtree(server.directory / "appendonlydir")
-        server.start()
-
-    def roll_back(server):  # as after a power loss
-        server.kill()
-        shutil.rmtree(server.directory / "appendonlydir")
-        shutil.move(server.directory / "copy", server.directory / "appendonlydir")
-        server.start()
-
-    def empty(server):
-        server.call("FLUSHALL")
-
-    for lose in (wipe, roll_back, empty):
-        was_held, seen = granted_while_held(lose)
-        assert not was_held, lose.__name__
-        assert "QUARANTINED" in seen, (lose.__name__, seen)
-
-
-@test
-def a_lock_survives_rolling_restarts_of_all_nodes():
-    with Quorum() as quorum, Agent() as agent, Agent() as other:
-        opened(agent, quorum)
-        opened(other, quorum)
-        lock = locked(agent, "rolling")
-        for server in quorum.servers:
-            server.restart()
-            assert eventually(lambda: server.call("EXISTS", "liblock:rolling") == 1), "it was not written anew"
-            assert eventually(lambda: quorum.voting() == 5), "it does not vote again"
-        status(agent("is_held", "c", lock.lock), "OK")
-        status(other("try", "c", "rolling"), "BUSY")
-        released(agent, lock)
-
-
 @test
 def an_open_succeeds_without_some_nodes_and_names_them():
     with Quorum() as quorum, Agent() as agent:
@@ -243,13 +173,6 @@ def an_open_succeeds_without_some_nodes_and_names_them():
             for number in range(5):
                 same(str(quorum[number].port) in answer.message, number in (0, 3))
             released(agent, locked(agent))
-
-
-def answered(url, wanted, says, **options):
-    with Agent() as agent:
-        answer = status(agent("open", "c", url, max_ttl_ms=MAX_TTL_MS, **options), wanted)
-        assert says in answer.message, answer
-        assert "s3cr3t" not in answer.message, answer
 
 
 @test
@@ -385,36 +308,6 @@ def a_quorum_is_founded_once_and_again_by_force_only():
         opened(agent, quorum)
         answer = status(agent("quorum_init", "c"), "NO_QUORUM")
         assert str(quorum[2].port) in answer.message, answer
-
-
-@test
-def a_node_that_was_emptied_rejoins_by_itself():
-    with Quorum(3) as quorum, Agent() as agent:
-        opened(agent, quorum)
-        token = released(agent, locked(agent)) and locked(agent)
-        released(agent, token)
-        quorum[1].call("FLUSHALL")
-        lock = locked(agent)
-        assert eventually(lambda: quorum.voting() == 2), "it votes at once"
-        assert eventually(lambda: quorum.voting() == 3), "it does not vote again"
-        assert eventually(lambda: quorum.held_on("k") == 3), "it was not written anew"
-        released(agent, lock)
-        assert locked(agent).token > lock.token > token.token
-        told = agent("told", "c")
-        assert told.quarantined >= 1 and told.rejoined >= 1, told
-
-
-@test
-def a_node_that_copied_another_ones_data_gives_no_second_vote():
-    with Quorum(3) as quorum, Agent() as agent:
-        opened(agent, quorum)
-        quorum[2].call("REPLICAOF", "127.0.0.1", quorum[0].port)
-        assert eventually(lambda: b"master_link_status:up" in quorum[2].call("INFO", "replication"), 20)
-        quorum[2].call("REPLICAOF", "NO", "ONE")
-        released(agent, locked(agent, wait_ms=10000))
-        answered(quorum.url, "INVALID_ARGUMENT", "a copy of another node's")
-        quorum[2].call("FLUSHALL")
-        assert eventually(lambda: quorum.voting() == 3), "it is no node of its own again"
 
 
 if __name__ == "__main__":

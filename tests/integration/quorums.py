@@ -6,6 +6,7 @@ from harness import Agent, Server, status
 from switchboard import Switchboard
 
 MAX_TTL_MS = 1500  # short silences; leases by renewal are as long at the most
+LONG = {"ttl_ms": MAX_TTL_MS}  # nothing is renewed meanwhile
 PATIENCE_MS = 5000  # of who founds: a busy machine is no reason to be in doubt
 
 
@@ -71,3 +72,18 @@ def found(url, max_ttl_ms=MAX_TTL_MS, votes=0, within=()):
 def opened(agent, quorum, name="c", **options):
     status(agent("open", name, quorum.url, **{"max_ttl_ms": quorum.max_ttl_ms, **options}), "OK")
     return agent
+
+
+def locked(agent, key="k", context="c", **options):
+    return status(agent("acquire", context, key, **options), "OK")
+
+
+def released(agent, lock, *wanted, context="c"):
+    return status(agent("release", context, lock.lock), *(wanted or ["OK"]))
+
+
+def answered(url, wanted, says, **options):
+    with Agent() as agent:
+        answer = status(agent("open", "c", url, max_ttl_ms=MAX_TTL_MS, **options), wanted)
+        assert says in answer.message, answer
+        assert "s3cr3t" not in answer.message, answer

@@ -7,8 +7,7 @@
                             before) and puts the tables into the page
   report.py ROOT --stamp T  notes of which commit, and on how many processors, that is which was left there since T
                             (seconds since 1970)
-  report.py ROOT --check    wants the page to be what results.json says, and the gate that is kept there to have passed
-                            in its 45 minutes; TAP
+  report.py ROOT --check    wants the page to be what results.json says, and each goal to be met there; TAP
 """
 import argparse
 import datetime
@@ -280,7 +279,7 @@ def torture_table(results):
     cells = {what: [f"{one[0]}: {one[1]:,}, {one[2]:,}" if (one := of.get(place)) else "-" for place in on]
              for what, of in counts.items()}
     return "## Torture\n\nScenarios: calls that failed in turn, those after which the process ended as " \
-        "[errors.md](errors.md) says. A descriptor is one of eventfd, epoll_create1 and socket.\n\n" + \
+        "[errors.md](errors.md) says.\n\n" + \
         table(("fails", *on), [(what, *of) for what, of in sorted(cells.items())])
 
 
@@ -362,9 +361,7 @@ def main():
         is_same = parts_of(page.read_text(encoding="utf-8"))[1] == render(kept())
         tap.rule("the_page_is_what_the_results_say",
                  [] if is_same else ["docs/reliability.md: python3 tests/reliability/report.py . --write"])
-        tap.rule("the_gate_passed_in_its_45_minutes", [f"{goal}: {there}" for goal, _, there, is_met, *_ in
-                                                       goals.judged(goals.Results(kept()))
-                                                       if goal == "G18" and not is_met])
+        tap.rule("each_goal_is_met", goals.open_ones(kept()))
         tap.finish()
     left = pathlib.Path(os.environ.get("LIBLOCK_RELIABILITY", root / "build/reliability"))
     if words.stamp is not None:

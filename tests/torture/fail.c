@@ -41,9 +41,11 @@ void fail_arm(int kind, unsigned long nth) {
   atomic_store(&armed_for, kind);
 }
 
+unsigned long fail_seen(void) { return atomic_load(&seen); }
+
 unsigned long fail_disarm(void) {
   atomic_store(&armed_for, FAIL_NOTHING);
-  return atomic_load(&seen);
+  return fail_seen();
 }
 
 void fail_watch(int *whose, int (*is_lent)(void)) {
@@ -125,19 +127,37 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
 typedef int eventfd_function(unsigned, int);
 int eventfd(unsigned value, int flags) {
-  REFUSE(FAIL_DESCRIPTOR, EMFILE)
+  REFUSE(FAIL_EVENTFD, EMFILE)
   PASS_ON(eventfd_function, "eventfd", (value, flags));
 }
 
 typedef int epoll_create_function(int);
 int epoll_create1(int flags) {
-  REFUSE(FAIL_DESCRIPTOR, EMFILE)
+  REFUSE(FAIL_EPOLL_CREATE, EMFILE)
   PASS_ON(epoll_create_function, "epoll_create1", (flags));
+}
+
+typedef int epoll_control_function(int, int, int, struct epoll_event *);
+int epoll_ctl(int fd, int operation, int of, struct epoll_event *event) {
+  REFUSE(FAIL_EPOLL_CTL, ENOMEM)
+  PASS_ON(epoll_control_function, "epoll_ctl", (fd, operation, of, event));
+}
+
+typedef int epoll_wait_function(int, struct epoll_event *, int, int);
+int epoll_wait(int fd, struct epoll_event *events, int count, int wait_ms) {
+  REFUSE(FAIL_EPOLL_WAIT, EINTR)
+  PASS_ON(epoll_wait_function, "epoll_wait", (fd, events, count, wait_ms));
+}
+
+typedef int epoll_masked_wait_function(int, struct epoll_event *, int, int, const sigset_t *);
+int epoll_pwait(int fd, struct epoll_event *events, int count, int wait_ms, const sigset_t *mask) {
+  REFUSE(FAIL_EPOLL_WAIT, EINTR)
+  PASS_ON(epoll_masked_wait_function, "epoll_pwait", (fd, events, count, wait_ms, mask));
 }
 
 typedef int socket_function(int, int, int);
 int socket(int domain, int type, int protocol) {
-  REFUSE(FAIL_DESCRIPTOR, EMFILE)
+  REFUSE(FAIL_SOCKET, EMFILE)
   PASS_ON(socket_function, "socket", (domain, type, protocol));
 }
 

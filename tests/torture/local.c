@@ -166,8 +166,10 @@ static void hold_while_all_is_wanted(struct torture *t) {
   liblock_acquire_options options = torture_defaults();
   options.completions = t->ends;
   liblock_request request = 0;
+  if (t->ends == NULL) return;
   const liblock_status status = liblock_acquire_global_async(t->context, &options, NULL, NULL, &request);
-  torture_must(status == LIBLOCK_OK, "the global lock can be asked for", status);
+  torture_ended(status);
+  t->asked += status == LIBLOCK_OK;
 }
 
 static void take_while_all_is_wanted(struct torture *t) {
@@ -179,6 +181,7 @@ static void take_while_all_is_wanted(struct torture *t) {
   for (size_t n = 0; n < t->granted; ++n) torture_give_back(t, n);
   liblock_completion end = {.struct_size = sizeof end};
   const liblock_status status = liblock_completions_next(t->ends, TORTURE_END_MS, &end);
+  --t->asked;
   torture_must(status == LIBLOCK_OK && end.status == LIBLOCK_OK, "whoever wants all has it once nobody holds a key",
                status == LIBLOCK_OK ? end.status : status);
   const liblock_status released = liblock_release(t->context, end.lock, NULL);

@@ -34,8 +34,14 @@ enum {
   DESCRIPTORS_MAX = 256
 };
 
-static const char *const kind_names[FAIL_KINDS] = {"nothing", "allocation", "thread", "descriptor",
-                                                   "connect", "write",      "read",   "random number"};
+static const char *const kind_names[FAIL_KINDS] = {
+    "nothing",   "allocation", "pthread_create", "getrandom", "eventfd", "epoll_create1",
+    "epoll_ctl", "epoll_wait", "socket",         "connect",   "write",   "read"};
+/* What a process calls when it begins to use the library, or a context to connect; and wherever it is called. */
+static const int of_first_use[] = {FAIL_THREAD,       FAIL_RANDOM,    FAIL_EVENTFD,
+                                   FAIL_EPOLL_CREATE, FAIL_EPOLL_CTL, FAIL_SOCKET,
+                                   FAIL_CONNECT};
+static const int anywhere[] = {FAIL_EPOLL_WAIT, FAIL_SOCKET, FAIL_CONNECT, FAIL_WRITE, FAIL_READ};
 
 /* What a child tells of itself, as far as it came. */
 struct told {
@@ -69,9 +75,15 @@ void torture_ended(liblock_status status) {
     case FAIL_MEMORY: /* of the caller; or of an answer, which costs its connection */
       is_known |= status == LIBLOCK_NO_MEMORY || status == LIBLOCK_LIMIT || is_of_server;
       break;
+    case FAIL_EPOLL_WAIT: /* a signal is nobody's business; but a scenario may let others be slow */
+      is_known |= status == LIBLOCK_TIMEOUT || status == LIBLOCK_PARTIAL;
+      break;
     case FAIL_THREAD:
-    case FAIL_DESCRIPTOR:
     case FAIL_RANDOM:
+    case FAIL_EVENTFD:
+    case FAIL_EPOLL_CREATE:
+    case FAIL_EPOLL_CTL:
+    case FAIL_SOCKET:
       is_known |= status == LIBLOCK_INTERNAL || is_of_server;
       break;
     default:
@@ -127,7 +139,8 @@ static void settle(struct torture *t) {
       if (t->locks[n] == 0) continue;
       const liblock_status held = liblock_is_held(t->context, t->locks[n]);
       torture_must(held == LIBLOCK_OK || held == LIBLOCK_LOST, "what was granted is held", held);
-      if (held == LIBLOCK_OK) torture_must(is_locked(t, t->keys[n]) == 1, "its key is locked", held);
+      const bool has_key = t->keys[n] != NULL;
+      if (held == LIBLOCK_OK && has_key) torture_must(is_locked(t, t->keys[n]) == 1, "its key is locked", held);
       torture_give_back(t, n);
     }
     if (t->asked > 0) torture_read(t, TORTURE_END_MS);
@@ -135,7 +148,7 @@ static void settle(struct torture *t) {
   }
   for (size_t n = 0; n < t->granted; ++n) torture_must(t->locks[n] == 0, "it can be given back", LIBLOCK_OK);
   for (size_t n = 0; n < t->granted; ++n)
-    torture_must(is_locked(t, t->keys[n]) == 0, "what was given back is free", LIBLOCK_OK);
+    torture_must(t->keys[n] == NULL || is_locked(t, t->keys[n]) == 0, "what was given back is free", LIBLOCK_OK);
   for (size_t n = 0; n < t->tries; ++n) free_in_the_end(t, t->tried[n]);
   liblock_stats stats = {.struct_size = sizeof stats};
   liblock_stats_get(t->context, &stats);
@@ -162,7 +175,10 @@ static unsigned long run(const struct torture_scenario *scenario, const char *ur
   if (from_start) fail_arm(kind, nth);
   if (scenario->before != NULL) scenario->before(&t);
   if (!from_start) fail_arm(kind, nth);
-  if (scenario->before == NULL || scenario->has_own_loop || t.context != NULL) scenario->act(&t);
+  /* What failed before has left less than is acted on; it can be seen what it left. */
+  const bool has_failed_before = from_start && fail_seen() >= nth;
+  if (scenario->before == NULL || scenario->has_own_loop || (t.context != NULL && !has_failed_before))
+    scenario->act(&t);
   const unsigned long seen = fail_disarm();
   settle(&t);
   close_all(&t);
@@ -233,19 +249,41 @@ static bool fails_once(const struct torture_scenario *scenario, const char *url,
 static int tests, failures;
 static unsigned long bitten;
 
-static bool child_fails(const struct torture_scenario *scenario, const char *url, int kind,
-                        unsigned long from_start, int *status) {
+/* libuv ends the process without a word where its loop cannot learn of a descriptor. What anybody says is why it
+ * failed. */
+static bool says_nothing(FILE *said) {
+  char line[200];
+  bool is_silent = true;
+  rewind(said);
+  while (fgets(line, sizeof line, said) != NULL) {
+    printf("# %s", line);
+    is_silent = false;
+  }
+  return is_silent;
+}
+
+/* ended: the process may end, and how often it did. Status 2: all is over. */
+static bool child_fails(const struct torture_scenario *scenario, const char *url, int kind, unsigned long from_start,
+                        int *status, unsigned long *ended) {
+  FILE *said = tmpfile();
+  if (said == NULL) return true;
   fflush(stdout);
+  told->whose = 0;
   const pid_t child = fork();
   if (child == 0) {
     alarm(ALARM_S);
+    dup2(fileno(said), STDERR_FILENO);
     if (from_start == 0) each_in_turn(scenario, url, kind);
     if (from_start != 0) _exit(run_from_start(scenario, url, kind, from_start) < from_start ? 2 : 0);
     _exit(0);
   }
   waitpid(child, status, 0);
-  const bool is_over = WIFEXITED(*status) && WEXITSTATUS(*status) == 2;
-  return !is_over && *status != 0;
+  const bool is_silent = says_nothing(said);
+  fclose(said);
+  const bool has_ended = kind == FAIL_EPOLL_CTL && told->whose != 0 && WIFSIGNALED(*status) &&
+                         WTERMSIG(*status) == SIGABRT && is_silent;
+  *ended += has_ended;
+  return !has_ended && !(WIFEXITED(*status) && WEXITSTATUS(*status) != 1);
 }
 
 /* glibc has words of its own. Anything else that it said is why it failed. */
@@ -300,21 +338,23 @@ static void judge_memory(const struct torture_scenario *scenario, const char *ur
   failures += failed;
 }
 
+/* From the start, each in a process of its own; or else all in one. */
 static void judge(const struct torture_scenario *scenario, const char *url, int kind, bool from_start) {
   memset(told, 0, sizeof *told);
   int status = 0;
-  bool failed = from_start && child_fails(scenario, url, kind, ENDLESS, &status);
-  unsigned long nth = from_start ? first : 0;
-  if (!failed) status = 0;
-  while (!failed && status == 0) {
-    failed = child_fails(scenario, url, kind, nth, &status);
-    nth += stride;
-    if (!from_start) break;
+  unsigned long ended = 0, nth = first;
+  bool failed = child_fails(scenario, url, kind, from_start ? ENDLESS : 0, &status, &ended);
+  for (bool is_over = !from_start; !failed && !is_over; nth += stride) {
+    failed = child_fails(scenario, url, kind, nth, &status, &ended);
+    is_over = WIFEXITED(status) && WEXITSTATUS(status) == 2;
   }
-  bitten += told->failed;
-  if (!failed && told->failed == 0) return; /* it makes no such call */
-  printf("%s %d - %s%s: each %s may fail # %lu\n", failed ? "not ok" : "ok", ++tests, scenario->name,
-         from_start ? ", from the start" : "", kind_names[kind], told->failed);
+  const unsigned long calls = told->failed + ended;
+  bitten += calls;
+  if (!failed && calls == 0) return; /* it makes no such call */
+  printf("%s %d - %s%s: each %s may fail # %lu", failed ? "not ok" : "ok", ++tests, scenario->name,
+         from_start ? ", from the start" : "", kind_names[kind], calls);
+  if (kind == FAIL_EPOLL_CTL) printf(", of which %lu ended the process", ended);
+  printf("\n");
   if (failed)
     printf("# where the %luth fails: %s%s\n", told->nth, told->what,
            WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "");
@@ -326,7 +366,7 @@ static bool is_loss_found(const struct torture_scenario *loses, const char *url)
   int status = 0;
   unsigned long ended = 0;
   memset(told, 0, sizeof *told);
-  const bool failed = url == NULL ? child_fails(loses, "local:", FAIL_MEMORY, 0, &status)
+  const bool failed = url == NULL ? child_fails(loses, "local:", FAIL_MEMORY, 0, &status, &ended)
                                   : !memory_child_fails(loses, url, ENDLESS, &status, &ended) &&
                                         memory_child_fails(loses, url, 1, &status, &ended);
   return failed && strstr(told->what, loses->name) != NULL;
@@ -344,15 +384,17 @@ static void prove(const char *url) {
 }
 
 static void walk(const struct torture_scenario *scenario, const char *url) {
+  const char *where = url == NULL ? "local:" : url;
   for (unsigned long nth = 0; scenario->name != NULL; ++scenario) {
     if (strstr(scenario->name, only) == NULL || (++nth % 2 != half % 2 && half != 0)) continue;
     if (url == NULL) {
-      judge(scenario, "local:", FAIL_MEMORY, false);
-    } else {
-      /* Where libuv begins, it aborts without a word. */
-      if (scenario->before != NULL) judge_memory(scenario, url);
-      for (int kind = FAIL_DESCRIPTOR; kind <= FAIL_READ; ++kind) judge(scenario, url, kind, false);
+      judge(scenario, where, FAIL_MEMORY, false);
+    } else if (scenario->before != NULL) { /* where libuv begins, it aborts without a word */
+      judge_memory(scenario, where);
     }
+    for (size_t n = 0; n < sizeof anywhere / sizeof *anywhere; ++n) judge(scenario, where, anywhere[n], false);
+    for (size_t n = 0; n < sizeof of_first_use / sizeof *of_first_use && !scenario->has_own_loop; ++n)
+      judge(scenario, where, of_first_use[n], true);
   }
 }
 
@@ -380,16 +422,11 @@ int main(int count, char **words) {
     return fprintf(stderr, "usage: torture [--stride N] [--first N] [--half 1|2] [--only TEXT] [URL]\n"), 2;
   walk(url != NULL ? torture_servers : torture_local, url);
   walk(torture_anywhere, url);
-  /* Where libuv begins without memory, it aborts without a word. */
-  static const int first_uses[] = {FAIL_THREAD, FAIL_DESCRIPTOR, FAIL_RANDOM, FAIL_MEMORY};
-  const bool with_first_uses = *only == '\0' && half != 1;
-  for (size_t n = 0; n < (url == NULL ? 4 : 3) && with_first_uses; ++n)
-    judge(url == NULL ? torture_local : torture_servers, url == NULL ? "local:" : url, first_uses[n], true);
-  for (int kind = FAIL_THREAD; kind <= FAIL_DESCRIPTOR && url == NULL && with_first_uses; ++kind) {
-    judge(&torture_local[1], "local:", kind, true);
-    judge(&torture_local[2], "local:", kind, true);
+  if (*only == '\0' && half != 1) {
+    /* On servers libuv begins, and aborts without a word where it lacks memory. */
+    if (url == NULL) judge(torture_local, "local:", FAIL_MEMORY, true);
+    prove(url);
   }
-  if (with_first_uses) prove(url);
   if (tests == 0) return fprintf(stderr, "torture: no scenario of that half has '%s' in its name\n", only), 2;
   printf("%s %d - something failed # %lu\n", bitten > 0 ? "ok" : "not ok", tests + 1, bitten);
   printf("1..%d\n", tests + 1);

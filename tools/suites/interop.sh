@@ -17,21 +17,33 @@ install_redlock() {
 }
 install_redsync() { (cd "$root/tests/interop/go-redsync" && go build -mod=mod -o "$interop/redsync" .); }
 
+# With a lock for each, since others may be at it ahead.
+install() { # CLIENT, NAME of its log
+  mkdir -p "$interop"
+  alone "interop-$2" "install_$1" >"$log_dir/interop-$2.log" 2>&1
+}
+
+# Which waits for registries.
+ahead() {
+  install redis_py py
+  ! have go || install redsync go
+  ! have node || install redlock node
+}
+
 pairs() { # SECTIONS
   local -a foreign=()
-  mkdir -p "$interop"
   export INTEROP_MODULES=$interop/node/node_modules
-  if install_redis_py >"$log_dir/interop-py.log" 2>&1; then
+  if install redis_py py; then
     foreign+=("redis-py=$interop/venv/bin/python $root/tests/interop/contender.py")
   else
     skip redis-py "it could not be installed; see $log_dir/interop-py.log"
   fi
-  if have go && install_redsync >"$log_dir/interop-go.log" 2>&1; then
+  if have go && install redsync go; then
     foreign+=("redsync=$interop/redsync")
   else
     skip redsync "it could not be built; see $log_dir/interop-go.log"
   fi
-  if have node && install_redlock >"$log_dir/interop-node.log" 2>&1; then
+  if have node && install redlock node; then
     foreign+=("redlock=node $root/tests/interop/node-redlock/contender.mjs")
   else
     skip node-redlock "it could not be installed; see $log_dir/interop-node.log"

@@ -57,11 +57,12 @@ memory() { ordinary_build && run_suites release memcheck -- --timeout-multiplier
 one_thread=(--exclude 'quorum schedules*' --exclude '*lua_shim*' --exclude '*_match_redis')
 # The corpora are fuzzed under it as well.
 in_gate_for_addresses() {
-  addresses --exclude 'quorum lock' --exclude 'quorum chaos' --exclude unit_test_exhaustive \
+  addresses --exclude 'quorum lock' --exclude 'quorum data' --exclude 'quorum chaos' --exclude unit_test_exhaustive \
     --exclude 'fuzz_replay_*' && lives asan 36
 }
 in_gate_for_threads() {
-  threads 'threads portable' --exclude 'quorum lock' --exclude 'conformance quorum' "${one_thread[@]}"
+  threads 'threads portable' --exclude 'quorum lock' --exclude 'quorum data' --exclude 'conformance quorum' \
+    "${one_thread[@]}"
 }
 worlds_of_asan() { worlds asan; }
 worlds_of_tsan() { worlds tsan; }
@@ -82,7 +83,7 @@ nightly() {
   threads unit
   [ -z "${builds_only:-}" ] || return 0
   for build in asan tsan; do
-    lives "$build" 360
+    lives "$build" 2600
     worlds "$build"
   done
   LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick memory
