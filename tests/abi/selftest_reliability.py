@@ -233,7 +233,7 @@ def check_page(tap):
         page = root / PAGE
         rules, unmet = complaints()
         tap.rule("a_page_that_a_run_has_written_passes", [] if rules == ["each_goal_is_met"] else rules)
-        wanted = [name for name, *_ in goals.GOALS if name != "G18"]
+        wanted = [name for name, *_ in goals.GOALS if name not in ("G12", "G18")]  # this folder has no corpus
         tap.rule("goals_that_are_not_met_are_noticed", [] if unmet == wanted else unmet)
         page.write_text(page.read_text(encoding="utf-8").replace("| calls | 7 |", "| calls | 70 |"), encoding="utf-8")
         tap.rule("a_page_that_was_edited_by_hand_is_noticed",
