@@ -261,12 +261,12 @@ def torture(results):
     if not programs:
         return None
     walks, scenarios = [], {}
-    for program, one in programs.items():
+    for one in programs.values():
         for name, figures in one["tests"].items():
             scenario, _, what = name.replace(", from the start", "").partition(": each ")
             if what:
                 walks.append(calls_and_ends(figures))
-                scenarios.setdefault(what.removesuffix(" may fail"), set()).add((program, scenario))
+                scenarios.setdefault(what.removesuffix(" may fail"), set()).add(scenario)
     failed = sum(program["failed"] for program in programs.values())
     calls, ends = (sum(walk[i] for walk in walks) for i in (0, 1))
     counts = {call: len(scenarios.get(call, ())) for call in CALLS}

@@ -49,11 +49,54 @@ static void hold_with_64_names(struct torture *t) {
   torture_take(t, "a", &options);
 }
 
+static liblock_acquire_options shortly(void) {
+  liblock_acquire_options options = torture_defaults();
+  options.ttl_ms = 1000;
+  return options;
+}
+
+static void hold_shortly(struct torture *t) {
+  const liblock_acquire_options options = shortly();
+  torture_open(t);
+  torture_take(t, "a", &options);
+}
+
+/* What nobody has taken over ends with its lease. */
+static void export_and_adopt(struct torture *t) {
+  char exported[1024];
+  size_t size = 0;
+  liblock_status status = liblock_export(t->context, t->locks[0], exported, sizeof exported, &size);
+  if (status != LIBLOCK_LOST) torture_ended(status);
+  if (status != LIBLOCK_OK) return;
+  t->locks[0] = 0;
+  t->keys[0] = NULL;
+  const liblock_acquire_options options = shortly();
+  liblock_lock lock = 1;
+  status = liblock_adopt(t->context, exported, size, &options, &lock, NULL);
+  if (status != LIBLOCK_LOST) torture_ended(status);
+  torture_keep(t, status, lock, "a");
+}
+
+static void count_keys(struct torture *t) {
+  liblock_report report;
+  liblock_report_init(&report, sizeof report);
+  const liblock_status status = liblock_list_each(t->context, LIBLOCK_LIST_KEYS, NULL, NULL, NULL, &report, NULL);
+  torture_ended(status);
+  if (status == LIBLOCK_OK) torture_must(report.keys <= 1, "there is one key", status);
+}
+
+static void clear_dead(struct torture *t) {
+  torture_ended(liblock_clear_dead(t->context, NULL, NULL, NULL));
+}
+
 const struct torture_scenario torture_servers[] = {
     {"open, take, give back", NULL, use_it, false},
     {"open another context", torture_open, open_another, false},
     {"hand over", torture_hold, hand_over, false},
     {"inspect what has 64 names beside it", hold_with_64_names, inspect, false},
+    {"adopt what was exported", hold_shortly, export_and_adopt, false},
+    {"count keys", torture_hold, count_keys, false},
+    {"clear what is dead", torture_hold, clear_dead, false},
     {"open on a loop of the caller", torture_make_loop, torture_open_on_loop, true},
     {NULL, NULL, NULL, false},
 };

@@ -6,8 +6,7 @@
  *
  * Usage, with fail.c preloaded: torture [--stride N] [--first N] [--half 1|2] [--only TEXT] [URL]. URL: scenarios of
  * servers, and those of every context, there instead of on a local one; N: only each Nth call fails, or none before the
- * Nth; half: each other scenario, for two that run side by side, the second with what fails from the start; TEXT: only
- * scenarios whose name has it. Prints TAP.
+ * Nth; half: each other scenario, for two that run side by side; TEXT: only scenarios whose name has it. Prints TAP.
  */
 #define _GNU_SOURCE
 #include "torture.h"
@@ -43,6 +42,12 @@ static const int of_first_use[] = {FAIL_THREAD,       FAIL_RANDOM,    FAIL_EVENT
                                    FAIL_CONNECT};
 static const int anywhere[] = {FAIL_EPOLL_WAIT, FAIL_SOCKET, FAIL_CONNECT, FAIL_WRITE, FAIL_READ};
 
+/* What stands when a scenario begins to act. */
+struct stage {
+  bool has_ends, has_owner;
+  size_t granted, asked;
+};
+
 /* What a child tells of itself, as far as it came. */
 struct told {
   unsigned long nth;
@@ -50,6 +55,7 @@ struct told {
   int descriptors;      /* that a process has which used it, and whose first use did not fail */
   struct left usual;    /* what a process has out in which nothing fails */
   int whose;            /* the last was: 1 of the call, 2 of the library's loop, whoever runs it, and callbacks */
+  struct stage whole;   /* where nothing fails */
   char what[200];
 };
 static struct told *told;
@@ -72,10 +78,11 @@ void torture_ended(liblock_status status) {
                             status == LIBLOCK_PARTIAL; /* over a quorum whose other nodes are slow */
   bool is_known = status == LIBLOCK_OK;
   switch (kind_that_fails) {
+    case FAIL_NOTHING:
     case FAIL_MEMORY: /* of the caller; or of an answer, which costs its connection */
       is_known |= status == LIBLOCK_NO_MEMORY || status == LIBLOCK_LIMIT || is_of_server;
       break;
-    case FAIL_EPOLL_WAIT: /* a signal is nobody's business; but a scenario may let others be slow */
+    case FAIL_EPOLL_WAIT: /* a signal is nobody's business; but some run out of time on purpose */
       is_known |= status == LIBLOCK_TIMEOUT || status == LIBLOCK_PARTIAL;
       break;
     case FAIL_THREAD:
@@ -165,19 +172,29 @@ static void close_all(struct torture *t) {
   liblock_context_free(t->context);
 }
 
+static struct stage stage_of(const struct torture *t) {
+  return (struct stage){t->ends != NULL, t->owner != NULL, t->granted, t->asked};
+}
+
+/* What failed before may have left less than can be acted on; what it left is judged all the same. */
+static bool is_whole(const struct torture *t) {
+  const struct stage there = stage_of(t), *whole = &told->whole;
+  return there.has_ends >= whole->has_ends && there.has_owner >= whole->has_owner &&
+         there.granted >= whole->granted && there.asked >= whole->asked;
+}
+
 /* Returns how many calls of this kind there were. */
 static unsigned long run(const struct torture_scenario *scenario, const char *url, int kind,
                          unsigned long nth, bool from_start) {
   struct torture t = {.url = url};
   told->nth = nth;
-  kind_that_fails = kind;
+  kind_that_fails = nth == ENDLESS ? FAIL_NOTHING : kind;
   fail_watch(&told->whose, torture_runs_the_loop);
   if (from_start) fail_arm(kind, nth);
   if (scenario->before != NULL) scenario->before(&t);
   if (!from_start) fail_arm(kind, nth);
-  /* What failed before has left less than is acted on; it can be seen what it left. */
-  const bool has_failed_before = from_start && fail_seen() >= nth;
-  if (scenario->before == NULL || scenario->has_own_loop || (t.context != NULL && !has_failed_before))
+  if (nth == ENDLESS) told->whole = stage_of(&t);
+  if (scenario->before == NULL || scenario->has_own_loop || (t.context != NULL && is_whole(&t)))
     scenario->act(&t);
   const unsigned long seen = fail_disarm();
   settle(&t);
@@ -190,6 +207,7 @@ static unsigned long run_from_start(const struct torture_scenario *scenario, con
                                     unsigned long nth) {
   const unsigned long seen = run(scenario, url, kind, nth, true);
   told->failed += seen >= nth;
+  told->whose = 0; /* whoever ends the process now does so for nothing */
   run(scenario, url, kind, ENDLESS, true);
   told->nth = nth;
   struct torture again = {.url = url};
@@ -247,7 +265,13 @@ static bool fails_once(const struct torture_scenario *scenario, const char *url,
 /* -------------------------------------------------------------------------------------------- the judge --- */
 
 static int tests, failures;
-static unsigned long bitten;
+static unsigned long bitten[FAIL_KINDS];
+
+/* What a child exits with when there was no such call any more. */
+enum { IS_OVER = 2 };
+
+static bool is_over(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == IS_OVER; }
+static bool has_come_through(int status) { return is_over(status) || (WIFEXITED(status) && WEXITSTATUS(status) == 0); }
 
 /* libuv ends the process without a word where its loop cannot learn of a descriptor. What anybody says is why it
  * failed. */
@@ -262,7 +286,7 @@ static bool says_nothing(FILE *said) {
   return is_silent;
 }
 
-/* ended: the process may end, and how often it did. Status 2: all is over. */
+/* ended: the process may end, and how often it did. */
 static bool child_fails(const struct torture_scenario *scenario, const char *url, int kind, unsigned long from_start,
                         int *status, unsigned long *ended) {
   FILE *said = tmpfile();
@@ -274,7 +298,7 @@ static bool child_fails(const struct torture_scenario *scenario, const char *url
     alarm(ALARM_S);
     dup2(fileno(said), STDERR_FILENO);
     if (from_start == 0) each_in_turn(scenario, url, kind);
-    if (from_start != 0) _exit(run_from_start(scenario, url, kind, from_start) < from_start ? 2 : 0);
+    if (from_start != 0) _exit(run_from_start(scenario, url, kind, from_start) < from_start ? IS_OVER : 0);
     _exit(0);
   }
   waitpid(child, status, 0);
@@ -283,7 +307,7 @@ static bool child_fails(const struct torture_scenario *scenario, const char *url
   const bool has_ended = kind == FAIL_EPOLL_CTL && told->whose != 0 && WIFSIGNALED(*status) &&
                          WTERMSIG(*status) == SIGABRT && is_silent;
   *ended += has_ended;
-  return !has_ended && !(WIFEXITED(*status) && WEXITSTATUS(*status) != 1);
+  return !has_ended && !has_come_through(*status);
 }
 
 /* glibc has words of its own. Anything else that it said is why it failed. */
@@ -313,13 +337,13 @@ static bool memory_child_fails(const struct torture_scenario *scenario, const ch
   if (child == 0) {
     alarm(ALARM_S);
     dup2(fileno(said), STDERR_FILENO);
-    _exit(fails_once(scenario, url, nth) ? 0 : 2);
+    _exit(fails_once(scenario, url, nth) ? 0 : IS_OVER);
   }
   waitpid(child, status, 0);
   const bool has_ended = WIFSIGNALED(*status) && WTERMSIG(*status) == SIGABRT && says_why(said);
   *ended += has_ended;
   fclose(said);
-  return !has_ended && !(WIFEXITED(*status) && WEXITSTATUS(*status) != 1);
+  return !has_ended && !has_come_through(*status);
 }
 
 static void judge_memory(const struct torture_scenario *scenario, const char *url) {
@@ -327,9 +351,9 @@ static void judge_memory(const struct torture_scenario *scenario, const char *ur
   int status = 0;
   unsigned long nth = first, ended = 0;
   bool failed = memory_child_fails(scenario, url, ENDLESS, &status, &ended);
-  for (; !failed && (nth == first || !WIFEXITED(status) || WEXITSTATUS(status) == 0); nth += stride)
+  for (; !failed && (nth == first || !is_over(status)); nth += stride)
     failed = memory_child_fails(scenario, url, nth, &status, &ended);
-  bitten += ended + told->failed;
+  bitten[FAIL_MEMORY] += ended + told->failed;
   printf("%s %d - %s: each allocation may fail # %lu, of which %lu ended the process\n",
          failed ? "not ok" : "ok", ++tests, scenario->name, ended + told->failed, ended);
   if (failed)
@@ -344,12 +368,10 @@ static void judge(const struct torture_scenario *scenario, const char *url, int 
   int status = 0;
   unsigned long ended = 0, nth = first;
   bool failed = child_fails(scenario, url, kind, from_start ? ENDLESS : 0, &status, &ended);
-  for (bool is_over = !from_start; !failed && !is_over; nth += stride) {
+  for (status = 0; from_start && !failed && !is_over(status); nth += stride)
     failed = child_fails(scenario, url, kind, nth, &status, &ended);
-    is_over = WIFEXITED(status) && WEXITSTATUS(status) == 2;
-  }
   const unsigned long calls = told->failed + ended;
-  bitten += calls;
+  bitten[kind] += calls;
   if (!failed && calls == 0) return; /* it makes no such call */
   printf("%s %d - %s%s: each %s may fail # %lu", failed ? "not ok" : "ok", ++tests, scenario->name,
          from_start ? ", from the start" : "", kind_names[kind], calls);
@@ -380,6 +402,15 @@ static void prove(const char *url) {
     printf("%s %d - the loss of a %s is found\n", is_found ? "ok" : "not ok", ++tests, loses->name);
     if (!is_found) printf("# the %luth: %s\n", told->nth, told->what);
     failures += !is_found;
+  }
+}
+
+/* What is passed by, by whatever way, would be missed by nobody. */
+static void prove_that_each_kind_failed(const char *url) {
+  for (int kind = FAIL_NOTHING + 1; kind < FAIL_KINDS; ++kind) {
+    if (url == NULL && kind >= FAIL_SOCKET) continue;
+    printf("%s %d - %s did fail\n", bitten[kind] > 0 ? "ok" : "not ok", ++tests, kind_names[kind]);
+    failures += bitten[kind] == 0;
   }
 }
 
@@ -428,7 +459,7 @@ int main(int count, char **words) {
     prove(url);
   }
   if (tests == 0) return fprintf(stderr, "torture: no scenario of that half has '%s' in its name\n", only), 2;
-  printf("%s %d - something failed # %lu\n", bitten > 0 ? "ok" : "not ok", tests + 1, bitten);
-  printf("1..%d\n", tests + 1);
-  return failures != 0 || bitten == 0;
+  if (*only == '\0') prove_that_each_kind_failed(url);
+  printf("1..%d\n", tests);
+  return failures != 0;
 }

@@ -19,7 +19,7 @@ struct torture {
   liblock_completions *ends;
   liblock_owner *owner;
   liblock_lock locks[TORTURE_LOCKS_MAX]; /* 0: given back */
-  const char *keys[TORTURE_LOCKS_MAX];   /* of each; NULL: the global lock */
+  const char *keys[TORTURE_LOCKS_MAX];   /* of each; NULL: the global lock, or what goes on elsewhere */
   size_t granted;
   const char *tried[TORTURE_LOCKS_MAX]; /* each key that was asked for, once */
   size_t tries;
