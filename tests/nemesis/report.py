@@ -8,8 +8,9 @@ import shlex
 
 from kinds import NOTHING
 
-FIGURES = ("runs", "hits", "felt", "traces", "violations", "guard_violations")
-TRACES_FROM = 5  # so many acts, of which not each leaves one
+FIGURES = ("runs", "hits", "felt", "traces", "violations", "guard_violations", "stuck")
+TRACES_FROM = 5  # so many acts, of which not each leaves one; but for those of which each does
+EACH_LEAVES_ONE = ("clock-stepped", "client-stopped", "client-killed", "loading")
 WRITTEN_MAX = 5  # of the lines that say what is wrong
 SERVER, SLOWNESS = "LIBLOCK_REDIS_SERVER", "LIBLOCK_TEST_SLOWNESS"
 
@@ -24,7 +25,7 @@ class Report:
         self.number = self.failed = 0
         self.kinds = {}  # (number, kind, context): figures; of all worlds in which it acted
         self.sums = collections.Counter()
-        self.wrong = []
+        self.missing = sorted(missing)
         for what, why in missing.items():
             self.skip(what, why)
 
@@ -38,9 +39,10 @@ class Report:
         self.number += 1
         print(f"ok {self.number} - {name} # SKIP {why}", flush=True)
 
-    def command(self, *more):
+    def command(self, *more, server=os.environ.get(SERVER)):
         """That begins it again, on the same server, as patient, and with clients in the same languages."""
-        surroundings = [f"{name}={shlex.quote(os.environ[name])}" for name in (SERVER, SLOWNESS) if name in os.environ]
+        given = {SERVER: server, SLOWNESS: os.environ.get(SLOWNESS)}
+        surroundings = [f"{name}={shlex.quote(value)}" for name, value in given.items() if value]
         return " ".join([*surroundings, "python3 tests/nemesis/nemesis.py --build", shlex.quote(self.words.build),
                          *["--c-alone"] * self.words.c_alone, *more])
 
@@ -59,26 +61,27 @@ class Report:
         name = f"{context}, {group}, seed {seed}"
         if "error" in told:
             self.tell(False, f"{name}: comes to its end")
+            self.sums["unended"] += 1
             print(f"# again: {self.repeat(context, kinds, seed, seconds)}")
             self.explain(told["error"])
             return
-        violations, unguarded = told["violations"], told["guard_violations"]
+        violations, unguarded, stuck = told["violations"], told["guard_violations"], told["stuck"]
         for kind in kinds:
             figures = self.kinds.setdefault((kind.number, kind.name, context), collections.Counter())
             figures.update(told["kinds"][kind.name], violations=len(violations), guard_violations=len(unguarded),
-                           traces=told["traces"].get(kind.name, 0))
+                           stuck=len(stuck), traces=told["traces"].get(kind.name, 0))
         self.sums.update(operations=told["operations"], holds=told["holds"], hand_overs=told["hand_overs"],
                          passed_on=told["passed_on"],
                          doubles_outside=0 if violations else told["doubles"], worlds=1)
         promise = "tokens rise" if group in ("lost", "stepped") else "nobody holds what another one holds, tokens rise"
-        holds = self.tell(not (violations or unguarded or told["stuck"]),
+        holds = self.tell(not (violations or unguarded or stuck),
                           f"{name}: {promise}, no guarded update is lost, and everybody goes on",
                           f"{told['holds']} holds, {told['hand_overs']} hand-overs, {told['written']} updates, "
                           f"{told['refused']} refused, {told['doubles']} held at once")
         print(f"# {counted(told['holds_by'])}; faults: {counted(told['faults'])}; traces: {counted(told['traces'])}",
               flush=True)
         if not holds:
-            for line in [*violations[:WRITTEN_MAX], *unguarded[:WRITTEN_MAX], *told["stuck"]]:
+            for line in [*violations[:WRITTEN_MAX], *unguarded[:WRITTEN_MAX], *stuck]:
                 print(f"# {line}")
             print(f"# again: {self.repeat(context, kinds, seed, seconds)}")
             print(f"# history: {told['history']}", flush=True)
@@ -86,6 +89,7 @@ class Report:
     def workload(self, told, context, way):
         if "error" in told:
             self.tell(False, f"{context}: the workload {way} comes to its end")
+            self.sums["unended"] += 1
             self.explain(told["error"])
             print(f"# again: {self.command(self.of_workloads(context))}", flush=True)
             return
@@ -104,7 +108,7 @@ class Report:
         for (_, kind, context), figures in sorted(self.kinds.items()):
             self.tell(figures["hits"] > 0, f"{context}: {kind} acted while an operation was in flight",
                       f"{figures['runs']} times, {figures['hits']} of them hit, {figures['felt']} were felt")
-            if kind != NOTHING.name and figures["runs"] >= TRACES_FROM:
+            if kind != NOTHING.name and figures["runs"] >= (1 if kind in EACH_LEAVES_ONE else TRACES_FROM):
                 self.tell(figures["traces"] > 0, f"{context}: {kind} left its traces", f"{figures['traces']}")
         for kind, figures in self.of_both().items():
             if kind != NOTHING.name and figures["runs"] >= TRACES_FROM:
@@ -128,10 +132,10 @@ class Report:
 
     def table(self):
         print(f"# {'kind':22} {'context':8} {'runs':>6} {'hits':>6} {'felt':>6} {'traces':>7} {'violations':>11} "
-              f"{'of the guard':>13}")
+              f"{'of the guard':>13} {'stuck':>6}")
         for (number, kind, context), figures in sorted(self.kinds.items()):
             print(f"# {number:>2} {kind:19} {context:8} " + " ".join(
-                f"{figures[name]:>{width}}" for name, width in zip(FIGURES, (6, 6, 6, 7, 11, 13))))
+                f"{figures[name]:>{width}}" for name, width in zip(FIGURES, (6, 6, 6, 7, 11, 13, 6))))
         print(f"# {self.sums['operations']} operations, {self.sums['hand_overs']} hand-overs, "
               f"{self.sums['doubles_outside']} times two held at once where that is not promised")
 
@@ -142,8 +146,8 @@ class Report:
         nothing = kinds.pop(NOTHING.name, {})
         seeds = self.words.seeds
         again = f"--seeds {seeds[0]}-{seeds[-1]}{' --each' if self.words.each else ''}"
-        return {"kinds": kinds, "nothing": nothing, "has_islands": self.has_islands,
+        return {"kinds": kinds, "nothing": nothing, "has_islands": self.has_islands, "missing": self.missing,
                 **{name: self.sums[name] for name in ("operations", "hand_overs", "passed_on", "doubles_outside",
-                                                      "lost_updates_without_guard", "with_guard")},
+                                                      "lost_updates_without_guard", "with_guard", "unended")},
                 "seeds": list(seeds), "worlds": self.sums["worlds"],
-                "command": self.command(again)}
+                "command": self.command(again, server=os.path.basename(os.environ.get(SERVER, "")))}

@@ -114,8 +114,8 @@ def has_failed(name, run):
     if name == "sim":
         return bool(run["failures"]) or any(run["counters"].get(what) for what in ("double_grants", "bad_tokens"))
     if name.startswith("nemesis"):
-        return any(one["violations"] or one["guard_violations"] for kind in run["kinds"].values()
-                   for one in kind.values())
+        return bool(run.get("unended")) or any(one["violations"] or one["guard_violations"] or one.get("stuck")
+                                               for kind in run["kinds"].values() for one in kind.values())
     return bool(run.get("findings")) or not run.get("is_calm", True)
 
 
@@ -190,20 +190,27 @@ def goals_table(results):
         "\n\n" + table(("", "goal", "now", "", "of", "again"), rows)
 
 
+def kinds_table(run):
+    rows = [(name, context, one["runs"], one["hits"], one["traces"], one["felt"], one["violations"],
+             one["guard_violations"], one.get("stuck", ""))
+            for name, kind in sorted(run["kinds"].items()) for context, one in sorted(kind.items())]
+    return table(("kind", "on", "begun", "in flight", "traces", "felt", "promises broken", "older tokens let in",
+                  "did not go on"), rows)
+
+
 def nemesis_table(results):
     run = results.get("nemesis")
     if not run:
         return None
-    rows = [(name, context, one["runs"], one["hits"], one["traces"], one["felt"], one["violations"],
-             one["guard_violations"])
-            for name, kind in sorted(run["kinds"].items()) for context, one in sorted(kind.items())]
-    heads = ("kind", "on", "begun", "in flight", "traces", "felt", "promises broken", "older tokens let in")
+    others = results.get("nemesis-valkey")
+    valkey = f"\n\n### On Valkey\n\n{kinds_table(others)}\n\nAgain: `{others['command']}`, {others['day']}." \
+        if others else ""
     nothing = f" Of acts that do nothing {100 * goals.share_felt(run['nothing']):.0f} % count as felt, too." \
         if run.get("nothing") else ""
     aside = f", {run['doubles_outside']} times two held at once" if "doubles_outside" in run else ""
     who_cuts = "Where lines are cut, the kernel loses the packets: each process had a network namespace of its own." \
         if run.get("has_islands") else "Lines were cut by a proxy: no network namespaces could be made there."
-    return "## Kinds of nemesis\n\n" + table(heads, rows) + \
+    return "## Kinds of nemesis\n\n" + kinds_table(run) + \
         "\n\nIn flight: an acquire or a release was. Traces: clients' connections that a killed server had, keys that" \
         " were emptied or evicted, requests that a stopped server had not read, answers LOADING, BUSY, READONLY, OOM " \
         "and NOSCRIPT, clocks that were elsewhere, pieces that were swallowed, held up, reset, or sent on as others " \
@@ -217,7 +224,7 @@ def nemesis_table(results):
         f"the first of these is not promised{aside}: there the token is what protects.\n\n{who_cuts} " \
         f"{run.get('operations', 0):,} operations, {run.get('hand_overs', 0):,} hand-overs; without a guard " \
         f"{run.get('lost_updates_without_guard', 0)} updates were lost (the test bites), with it " \
-        f"{run.get('with_guard', 0)}. Again: `{run.get('command', '')}`, {run['day']}."
+        f"{run.get('with_guard', 0)}. Again: `{run.get('command', '')}`, {run['day']}." + valkey
 
 
 def faults_table(results):
@@ -268,19 +275,23 @@ def torture_table(results):
     counts = {}
     for program, one in results["suites"].get("faults", {}).get("programs", {}).items():
         for name, figures in one["tests"].items() if "torture" in program else ():
-            what = name.partition(": each ")[2].removesuffix(" may fail")
+            scenario, _, what = name.replace(", from the start", "").partition(": each ")
+            if not what:
+                continue
             place = program.removeprefix("torture_").partition("-")[0]
-            sums = counts.setdefault(what, {}).setdefault(place, [0, 0, 0])
-            for i, more in enumerate([1, *goals.calls_and_ends(figures)[:2]]):
+            sums = counts.setdefault(what.removesuffix(" may fail"), {}).setdefault(place, [set(), 0, 0])
+            sums[0].add(scenario)
+            for i, more in enumerate(goals.calls_and_ends(figures)[:2], 1):
                 sums[i] += more
     if not counts:
         return None
     on = ("local", "redis", "quorum")
-    cells = {what: [f"{one[0]}: {one[1]:,}, {one[2]:,}" if (one := of.get(place)) else "-" for place in on]
+    cells = {what: [f"{len(one[0])}: {one[1]:,}, {one[2]:,}" if (one := of.get(place)) else "-" for place in on]
              for what, of in counts.items()}
     return "## Torture\n\nScenarios: calls that failed in turn, those after which the process ended as " \
         "[errors.md](errors.md) says.\n\n" + \
-        table(("fails", *on), [(what, *of) for what, of in sorted(cells.items())])
+        table(("fails", *on), [(what, *of) for what, of in sorted(cells.items())]) + \
+        "\n\nAgain: `./dev test faults`; one scenario: [tests/torture](../tests/torture/README.md)."
 
 
 def fuzz_table(results):
