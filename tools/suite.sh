@@ -152,6 +152,7 @@ build_ahead() { # FILE with lines of SIZE SUITE
       ahead "$size"
     ) </dev/null
   done <"$1"
+  wait
 }
 
 # side_by_side FUNCTION…: at once; what each has printed is told when all have ended, or are ended (within).

@@ -56,28 +56,27 @@ def check_forms(tap):
 
 
 def check_sanitizers(tap):
-    """At night they see a tenth of a night's lives each, and a seed of each kind of nemesis, of which a night has five;
-    in the gate a hundredth of its lives under the one, and a seed of each kind under both."""
-    def numbers(pattern, file):
-        return [int(found.replace("'", "")) for found in re.findall(pattern, (ROOT / file).read_text(encoding="utf-8"))]
+    """At night each of both has a tenth of a night's lives, and two seeds of each kind of nemesis, which are a tenth of
+    its time; in the gate the one has a hundredth of its lives, and both a seed of each kind."""
+    def numbers(pattern, file, kind=int):
+        return [kind(found) for found in re.findall(pattern, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)]
 
     sizes = re.findall(r"options\.to = scaled\(([\d', ]+)\);", (ROOT / "tests/sim/quorum.cpp").read_text("utf-8"))
     _, gate, night = (int(size.replace("'", "")) for size in sizes[0].split(", "))
     suite = "tools/suites/sanitizers.sh"
-    lives_of_gate, lives_of_night = numbers(r"&& lives asan (\d+)\n", suite), numbers(r'lives "\$build" (\d+)\n', suite)
+    lives_of_gate = numbers(r"^in_gate_for_addresses\(\) {\n.*\n.*&& lives asan (\d+)\n", suite)
+    both_of_gate = numbers(r"^  (side)_by_side (?:in_gate_for_addresses in_gate_for_threads|"
+                           r"worlds_of_asan worlds_of_tsan)\n", suite, str)
+    worlds_of_gate = numbers(r"^worlds_of_(?:asan|tsan)\(\) { worlds (?:asan|tsan) (\d+); }\n", suite)
+    at_night = r'^  for build in asan tsan; do\n    lives "\$build" (\d+)\n    worlds "\$build" (\d+)\n  done\n'
+    (lives_of_night, worlds_of_night), = numbers(at_night, suite, lambda both: [int(one) for one in both]) or [(0, 0)]
     tap.rule("a_night_has_a_tenth_of_its_lives_under_each_sanitizer",
-             [] if [night <= 10 * lives for lives in lives_of_night] == [True] else [f"{lives_of_night} of {night}"])
+             [] if night <= 10 * lives_of_night else [f"{lives_of_night} of {night}"])
     tap.rule("the_gate_has_a_hundredth_of_its_lives_under_one",
              [] if [gate <= 100 * lives for lives in lives_of_gate] == [True] else [f"{lives_of_gate} of {gate}"])
-    worlds = numbers(r"nemesis\.py\" --build \"\$build_root/\$1\" --c-alone --jobs \d --seeds (\d)\n", suite)
-    nights = numbers(r"nemesis nemesis --jobs \d --each --seeds 1-(\d+)\n", "tools/suites/faults.sh")
-    text = (ROOT / suite).read_text(encoding="utf-8")
-    both = {form: set(re.findall(r"worlds_of_([a-z]+)|for build in (asan tsan)", body)) for form, body in
-            (("gate", text.partition("\ngate()")[2].partition("\n}")[0]),
-             ("nightly", text.partition("\nnightly()")[2].partition("\n}")[0]))}
-    wanted = {"gate": {("asan", ""), ("tsan", "")}, "nightly": {("", "asan tsan")}}
     tap.rule("each_kind_of_nemesis_is_seen_by_both",
-             [] if worlds == [1] and nights == [5] and both == wanted else [f"{worlds} of {nights}, {both}"])
+             [] if len(both_of_gate) == 2 and worlds_of_gate == [1, 1] and worlds_of_night >= 2 else
+             [f"{both_of_gate}, {worlds_of_gate} in the gate, {worlds_of_night} at night"])
 
 
 def small_tree(directory, suites):

@@ -190,8 +190,8 @@ def pauses(results):
     return (f"{many(real)} times in real processes, none", real >= 1000) if real else None
 
 
-@goal("G9", "every fault put into the engines on purpose is found: of the quorum 20 at least, chosen at run time, and 15 "
-      "of all else", "./dev test mutants")
+@goal("G9", "every fault put into the engines on purpose is found: of the quorum 20 at least, chosen at run time, and "
+      "15 of all else", "./dev test mutants")
 def mutants(results):
     all_of_them = results["mutants"].get("mutants", [])
     if not all_of_them:

@@ -12,8 +12,8 @@ install_redis_py() {
 }
 install_redlock() {
   mkdir -p "$interop/node" && cp "$root/tests/interop/node-redlock/package.json" "$interop/node/" || return 1
-  [ -d "$interop/node/node_modules/redlock" ] ||
-    (cd "$interop/node" && npm install --no-package-lock --no-audit --no-fund)
+  [ -f "$interop/node/whole" ] ||
+    (cd "$interop/node" && npm install --no-package-lock --no-audit --no-fund && : >whole)
 }
 install_redsync() { (cd "$root/tests/interop/go-redsync" && go build -mod=mod -o "$interop/redsync" .); }
 
@@ -23,11 +23,13 @@ install() { # CLIENT, NAME of its log
   alone "interop-$2" "install_$1" >"$log_dir/interop-$2.log" 2>&1
 }
 
-# Which waits for registries.
+# Which waits for registries, beside whatever else is made ahead.
 ahead() {
-  install redis_py py
-  ! have go || install redsync go
-  ! have node || install redlock node
+  {
+    install redis_py py
+    ! have go || install redsync go
+    ! have node || install redlock node
+  } &
 }
 
 pairs() { # SECTIONS

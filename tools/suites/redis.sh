@@ -7,7 +7,11 @@ suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl lua re
 # benchmarks: not in the quick form.
 patient=(--exclude 'redis faults' --exclude 'redis network' --exclude 'redis failover'
   --exclude 'quorum schedules bite on redis' --exclude 'bench_load')
-quick() { ordinary_build && run_suites release redis pace -- "${at_once[@]}" "${patient[@]}"; }
+quick() {
+  ordinary_build || return 1
+  run_suites release redis -- "${at_once[@]}" "${patient[@]}"
+  while_ahead_waits run_suites release pace
+}
 gate() {
   ordinary_build && build_more release bench/load/bench-load bench/load/bench-floors || return 1
   run_suites release redis -- "${at_once[@]}" --timeout-multiplier 3

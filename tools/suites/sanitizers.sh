@@ -41,11 +41,11 @@ lives() { # NAME of the build, HOW MANY
 
 # Of the suite faults, with clients in C: whoever loads the library into another language would have to load the
 # sanitizer before.
-worlds() { # NAME of the build
+worlds() { # NAME of the build, HOW MANY of each kind
   build_more "$1" tests/integration/integration-agent tests/integration/integration-client \
     tests/support/intervals/check-intervals tests/nemesis/stepped-clock.so || return 1
   [ -n "${builds_only:-}" ] ||
-    run_program "$root/tests/nemesis/nemesis.py" --build "$build_root/$1" --c-alone --jobs 3 --seeds 1
+    run_program "$root/tests/nemesis/nemesis.py" --build "$build_root/$1" --c-alone --jobs 3 --seeds "1-$2"
 }
 
 memory() { ordinary_build && run_suites release memcheck -- --timeout-multiplier 3 "${at_once[@]}"; }
@@ -64,8 +64,8 @@ in_gate_for_threads() {
   threads 'threads portable' --exclude 'quorum lock' --exclude 'quorum data' --exclude 'conformance quorum' \
     "${one_thread[@]}"
 }
-worlds_of_asan() { worlds asan; }
-worlds_of_tsan() { worlds tsan; }
+worlds_of_asan() { worlds asan 1; }
+worlds_of_tsan() { worlds tsan 1; }
 ahead() { "$1"; }
 gate() {
   export LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick LIBLOCK_TEST_SLOWNESS=4
@@ -84,7 +84,7 @@ nightly() {
   [ -z "${builds_only:-}" ] || return 0
   for build in asan tsan; do
     lives "$build" 2600
-    worlds "$build"
+    worlds "$build" 2
   done
   LIBLOCK_TEST_SIZE=quick LIBLOCK_STRESS=quick memory
 }
