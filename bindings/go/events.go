@@ -47,6 +47,7 @@ const (
 	EventNodeStepped          EventKind = C.LIBLOCK_EVENT_NODE_STEPPED
 	EventClockDerived         EventKind = C.LIBLOCK_EVENT_CLOCK_DERIVED
 	EventConfigured           EventKind = C.LIBLOCK_EVENT_CONFIGURED
+	EventCleartextPassword    EventKind = C.LIBLOCK_EVENT_CLEARTEXT_PASSWORD
 )
 
 // String is "OBTAINED" for EventObtained.

@@ -40,6 +40,7 @@ constexpr const char *kEvents[] = {
     "NODE_STEPPED",
     "CLOCK_DERIVED",
     "CONFIGURED",
+    "CLEARTEXT_PASSWORD",
 };
 
 constexpr int32_t kWarning = LIBLOCK_LOG_WARNING, kInfo = LIBLOCK_LOG_INFO, kDebug = LIBLOCK_LOG_DEBUG;

@@ -88,6 +88,8 @@ void Node::on_connected(const ServerInfo &info, bool) {
   boot_ = info.run_id;
   same_as_ = with_boot(boot_);
   evicts_ = info.may_evict();
+  if (options.address.sends_cleartext_password() && !std::exchange(cleartext_told_, true))
+    instance_.tell_node(*this, LIBLOCK_EVENT_CLEARTEXT_PASSWORD, Status::OK, cleartext_warning(options.address));
   if (const std::string why = unfit(info); !why.empty()) {
     boot_.clear();
     return refuse(info.run_id.empty() ? Status::UNSUPPORTED : Status::INVALID_ARGUMENT, why);

@@ -2,6 +2,8 @@
 // See address.hpp. No message quotes the URL: where it cannot be taken apart, any part may be the password.
 #include "redis/address.hpp"
 
+#include <algorithm>
+
 #include "base/read_number.hpp"
 
 namespace liblock {
@@ -132,6 +134,30 @@ std::string ServerAddress::redacted() const {
   const bool is_ipv6 = target.host.find(':') != std::string::npos;
   return (tls ? "rediss://" : "redis://") + (is_ipv6 ? "[" + target.host + "]" : target.host) + ":" +
          std::to_string(target.port) + "/" + std::to_string(db);
+}
+
+namespace {
+
+// Names that the resolver must answer with the loopback (RFC 6761, section 6.3), and its addresses.
+bool is_loopback(Bytes host) {
+  if (host == "::1") return true;
+  if (starts_with(host, "127.")) return host.find_first_not_of("0123456789.") == Bytes::npos;
+  constexpr Bytes kName = "localhost";
+  if (host.size() < kName.size()) return false;
+  const Bytes tail = host.substr(host.size() - kName.size());
+  const auto is_same = [](char a, char b) { return (a | 0x20) == b; };  // in lower case
+  return std::equal(tail.begin(), tail.end(), kName.begin(), is_same) && (host.size() == kName.size() || host[host.size() - kName.size() - 1] == '.');
+}
+
+}  // namespace
+
+std::string cleartext_warning(const ServerAddress &address) {
+  return "the password goes to " + address.redacted() +
+         " in clear text, which anybody in between can read; use rediss:// or a unix socket";
+}
+
+bool ServerAddress::sends_cleartext_password() const {
+  return !tls && target.path.empty() && !password.empty() && !is_loopback(target.host);
 }
 
 Status read_server_url(Bytes url, ServerAddress &address, std::string &message) {

@@ -44,7 +44,12 @@ struct ServerAddress {
   int db = 0;
   // For people: scheme, host, port and db.
   std::string redacted() const;
+  // Whether anybody between here and the server's host could read the password.
+  bool sends_cleartext_password() const;
 };
+
+// For people, where it does.
+std::string cleartext_warning(const ServerAddress &address);
 
 // message: cause and cure, without anything that could be part of a password.
 Status read_server_url(Bytes url, ServerAddress &address, std::string &message);

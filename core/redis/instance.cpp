@@ -33,6 +33,8 @@ void Instance::on_connected(const ServerInfo &info, bool another) {
     events.emit(LIBLOCK_EVENT_MAY_EVICT, Status::OK,
                 "maxmemory-policy is " + shown(info.eviction_policy) +
                     ": the server may evict locks that are held; set noeviction");
+  if (options.connection.address.sends_cleartext_password() && !std::exchange(cleartext_told_, true))
+    events.emit(LIBLOCK_EVENT_CLEARTEXT_PASSWORD, Status::OK, cleartext_warning(options.connection.address));
   // In this order: what must not be there goes first, so that nobody waits for it.
   cleaner.on_connected();
   keeper.on_connected(another);

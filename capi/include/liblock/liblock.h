@@ -253,7 +253,8 @@ enum {
   LIBLOCK_EVENT_NODE_REJOINED = 28,           /* it votes again */
   LIBLOCK_EVENT_NODE_STEPPED = 29,            /* its clock has moved by clock_step_ms: no vote for max_ttl_ms here */
   LIBLOCK_EVENT_CLOCK_DERIVED = 30,           /* too few nodes remember: tokens go on from the clock of this one */
-  LIBLOCK_EVENT_CONFIGURED = 31               /* the quorum has other nodes or votes; no node; count: nodes */
+  LIBLOCK_EVENT_CONFIGURED = 31,              /* the quorum has other nodes or votes; no node; count: nodes */
+  LIBLOCK_EVENT_CLEARTEXT_PASSWORD = 32       /* the password goes to another host without TLS; told once */
 };
 
 /* Times in us are microseconds; -1 stands for what is not known, or has no meaning in this kind of event. What is

@@ -50,6 +50,19 @@ UNIT_TEST(the_printable_form_has_no_credentials) {
   EXPECT(read("unix:///s?db=1").redacted() == "unix:///s?db=1");
 }
 
+UNIT_TEST(a_password_is_in_the_open_where_it_leaves_the_host_without_tls) {
+  for (const Bytes url : {"redis://:pw@host", "redis://me:pw@10.0.0.1:7000", "redis://:pw@127.example.org",
+                          "redis://:pw@notlocalhost", "redis://:pw@[fe80::1]", "redis://:pw@localhost.example.org"})
+    EXPECT(read(url).sends_cleartext_password());
+  for (const Bytes url : {"redis://host", "redis://me@host", "rediss://:pw@host", "unix:///run/redis.sock",
+                          "redis://:pw@127.0.0.1", "redis://:pw@127.9.9.9:7000", "redis://:pw@[::1]",
+                          "redis://:pw@LocalHost", "redis://:pw@db.localhost"})
+    EXPECT(!read(url).sends_cleartext_password());
+  const std::string told = cleartext_warning(read("redis://me:S3cret@host"));
+  EXPECT(told.find("redis://host:6379/0") != std::string::npos && told.find("S3cret") == std::string::npos);
+  EXPECT(told.find("rediss://") != std::string::npos);
+}
+
 UNIT_TEST(what_cannot_be_taken_apart_is_refused_without_quoting_it) {
   const Bytes wrong[] = {"redis://",
                          "redis://:1",
@@ -100,5 +113,6 @@ UNIT_MAIN("address", cmocka_unit_test(host_port_and_database_have_their_usual_va
           cmocka_unit_test(unix_sockets_have_a_path_and_maybe_a_database),
           cmocka_unit_test(credentials_are_unescaped_and_may_hold_anything),
           cmocka_unit_test(the_printable_form_has_no_credentials),
+          cmocka_unit_test(a_password_is_in_the_open_where_it_leaves_the_host_without_tls),
           cmocka_unit_test(what_cannot_be_taken_apart_is_refused_without_quoting_it),
           cmocka_unit_test(a_secret_can_be_copied_moved_and_assigned))

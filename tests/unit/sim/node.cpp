@@ -92,6 +92,7 @@ Reply Node::carry_out(Wire &wire, const std::string &name, const Words &words) {
     wire.channels.insert(words.at(1));
     return Reply::array({Reply::string("subscribe"), Reply::string(words[1]), Reply::of(1)});
   }
+  if (name == "auth") return Reply::status("OK");  // every password is right
   // The client is held up until there are so many, which is never, or its time is over.
   if (name == "wait" && server_.replicas < std::stoll(words.at(1)))
     wire.hold_answers(world_.now() + std::stoll(words.at(2)) * kMillisecond);

@@ -53,7 +53,7 @@ module Liblock
       connected disconnected server_changed doubt_ended may_evict obtained reentered extended hold_and_release
       series_obtained series_hold_and_release lost requeued handed_off deadlock_found dequeued dequeued_on_limit failed
       force_released cleared owner_cleared instance_cleared dead_cleared owner_closed node_up node_down
-      node_quarantined node_rejoined node_stepped clock_derived configured
+      node_quarantined node_rejoined node_stepped clock_derived configured cleartext_password
     ].each_with_index.to_h { |name, index| [name, index + 1] }.freeze
     EVENT_NAMES = EVENTS.invert.freeze
 

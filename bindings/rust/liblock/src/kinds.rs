@@ -104,6 +104,8 @@ numbers! {
         ClockDerived = sys::LIBLOCK_EVENT_CLOCK_DERIVED,
         /// The quorum has other nodes or votes; no node; count: nodes.
         Configured = sys::LIBLOCK_EVENT_CONFIGURED,
+        /// The password goes to another host without TLS; told once.
+        CleartextPassword = sys::LIBLOCK_EVENT_CLEARTEXT_PASSWORD,
     }
 }
 
