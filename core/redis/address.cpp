@@ -146,7 +146,9 @@ bool is_loopback(Bytes host) {
   if (host.size() < kName.size()) return false;
   const Bytes tail = host.substr(host.size() - kName.size());
   const auto is_same = [](char a, char b) { return (a | 0x20) == b; };  // in lower case
-  return std::equal(tail.begin(), tail.end(), kName.begin(), is_same) && (host.size() == kName.size() || host[host.size() - kName.size() - 1] == '.');
+  const bool is_whole = host.size() == kName.size();
+  return std::equal(tail.begin(), tail.end(), kName.begin(), is_same) &&
+         (is_whole || host[host.size() - kName.size() - 1] == '.');
 }
 
 }  // namespace

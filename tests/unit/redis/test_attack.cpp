@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What was found by attacking the wait queues of a server: each of these failed once. And what the server's place shows. Time and network are moved by
-// hand; the server runs the real scripts.
+// What was found by attacking the wait queues of a server: each of these failed once. And what its place shows. Time and
+// network are moved by hand; the server runs the real scripts.
 #include "redis/clearing.hpp"
 #include "stage.hpp"
 
