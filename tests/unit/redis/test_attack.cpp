@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What was found by attacking the wait queues of a server: each of these failed once. And what its place shows. Time and
+// What was found by attacking the wait queues of a server: each of these failed once. And what it is told. Time and
 // network are moved by hand; the server runs the real scripts.
 #include "redis/clearing.hpp"
 #include "stage.hpp"
