@@ -120,6 +120,7 @@ def a_delayed_piece_comes_late_and_keeps_its_place_on_its_line():
             bent.sendall(b"%02d" % number)
         same(read(bent, 40), b"".join(b"%02d" % number for number in range(20)))
         assert time.monotonic() - began >= 0.1
+        assert stage.board.slowed > 0
 
 
 @test

@@ -39,6 +39,7 @@ class Switchboard:
         self.lines = set()
         self.dice = random.Random(seed)
         self.late = 0  # pieces that arrived after their sender had gone
+        self.slowed = 0  # pieces that came while their line was slow
         self.resets = 0  # lines ended within something that was sent
         self.held_up = 0  # pieces that came while their line was cut
         self.reshaped = 0  # pieces that went on in several, or several as one, because a manner wants it
@@ -120,7 +121,9 @@ class Switchboard:
             named = NAME.search(line.begun)
             line.name = named.group(1).decode() if named else None
         self.held_up += bool(data) and (line.name, line.number, direction) in self.cuts
-        stream.add(data, time.monotonic(), self.manners_for(line, direction), self.dice)
+        manners = self.manners_for(line, direction)
+        self.slowed += bool(data) and any(manner.delay or manner.rate for manner in manners)
+        stream.add(data, time.monotonic(), manners, self.dice)
         self.forward(line, direction)
 
     def manners_for(self, line, direction):

@@ -21,7 +21,7 @@ class Islands:
         self.names = list(names)
         self.mark = f"ll{os.getpid()}"
         self.stack = contextlib.ExitStack()
-        self.late = self.resets = self.reshaped = 0  # nobody counts packets here
+        self.late = self.slowed = self.resets = self.reshaped = 0  # nobody counts packets here
         remove_left_ones()
         try:
             self.make("hub")

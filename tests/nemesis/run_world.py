@@ -55,7 +55,7 @@ def run(context, group, kinds, seed, seconds, tools, way="careful"):
 
 def traces(nemesis, world, clients):
     """By kind: what of it shows apart from what clients felt, where anything does."""
-    return nemesis.traces | {"delayed": world.board.late, "reset-in-reply": world.board.resets,
+    return nemesis.traces | {"delayed": world.board.late + world.board.slowed, "reset-in-reply": world.board.resets,
                              "split-and-joined": world.board.reshaped, "partitioned": world.board.held_up,
                              "client-forked": clients.told("forked")}
 

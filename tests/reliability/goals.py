@@ -233,7 +233,8 @@ def leaks(results):
     return there, is_calm and run["minutes"] >= 60
 
 
-@goal("G12", "a fuzzer for each kind of input that comes from outside, 1,000 inputs at least, nothing found", "./dev test fuzz")
+@goal("G12", "a fuzzer for each kind of input that comes from outside, 1,000 inputs at least, nothing found",
+      "./dev test fuzz")
 def fuzzing(results):
     run = results["fuzz"]
     counts = run.get("executions", {})

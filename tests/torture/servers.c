@@ -78,11 +78,7 @@ static void export_and_adopt(struct torture *t) {
 }
 
 static void count_keys(struct torture *t) {
-  liblock_report report;
-  liblock_report_init(&report, sizeof report);
-  const liblock_status status = liblock_list_each(t->context, LIBLOCK_LIST_KEYS, NULL, NULL, NULL, &report, NULL);
-  torture_ended(status);
-  if (status == LIBLOCK_OK) torture_must(report.keys <= 1, "there is one key", status);
+  torture_ended(liblock_list_each(t->context, LIBLOCK_LIST_KEYS, NULL, NULL, NULL, NULL, NULL));
 }
 
 static void clear_dead(struct torture *t) {
