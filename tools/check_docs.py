@@ -151,6 +151,21 @@ def statuses_without_a_row(root, pages):
             yield f"docs/errors.md: {status} has no row with its number, its cause and its cure"
 
 
+# Of the plan of reliability: a word of each threat's row.
+THREATS = ("huge sizes", "another shape", "far in the future", "One node of a quorum lies", "stands in between",
+           "Names with line breaks", "value fills", "user of the same server", "proposal|by a wrong clock",
+           "password gets into", "line of the log", "taken for a format", "in a node's place", "redirection",
+           "callback calls back", "ttl of 0", "symbols", "one fork", "random numbers", "without TLS")
+
+
+def threats_without_a_test(pages):
+    rows = [line.split("|") for line in pages.get("SECURITY.md", "").splitlines()
+            if re.match(r"\| .*\|.*\|.*\|$", line)]
+    for threat in THREATS if rows else ():
+        if not any(re.search(threat, row[1]) and "`" in row[-2] for row in rows):
+            yield f"SECURITY.md: no row with a test says '{threat}'"
+
+
 def is_program(body):
     return re.search(r"\bmain\s*\(", body) is not None
 
@@ -297,6 +312,7 @@ def main():
     tap.rule("every_named_block_is_run_by_a_test", unrun_blocks(root, pages))
     tap.rule("every_status_has_its_cause_and_its_cure", statuses_without_a_row(root, pages))
     tap.rule("every_named_test_exists", unknown_tests(root, pages))
+    tap.rule("every_threat_has_a_row_with_its_test", threats_without_a_test(pages))
     tap.rule("every_fault_that_was_mended_names_its_test", unproved_mends(root, pages))
     tap.rule("every_command_of_dev_exists", unknown_commands(root, pages))
     tap.rule("every_folder_opens_with_a_readme", folders_without_readme(root, names))

@@ -3,9 +3,13 @@
 """check_docs.py finds each kind of rot, and is content with a sound set of documents."""
 import pathlib
 import subprocess
+import sys
 import tempfile
 
-from bites import Tap, on_tree
+from bites import TOOLS, Tap, on_tree
+
+sys.path.insert(0, str(TOOLS))
+import check_docs  # noqa: E402  (the path had to be set first)
 
 STATUSES = "| status | number | cause | cure |\n|---|---|---|---|\n| BUSY | 1 | held | wait |\n"
 HEADER = """#include <stddef.h>
@@ -24,6 +28,8 @@ typedef struct liblock_context_options { int a; } liblock_context_options;
 typedef void (*liblock_callback)(void);
 liblock_status liblock_release(liblock_context *context, liblock_lock lock, liblock_result *result);
 """
+THREATS = "| threat | done | test |\n|---|---|---|\n" + "".join(
+    f"| {threat.partition('|')[0]} | it is | `a_key_is_held` |\n" for threat in check_docs.THREATS)
 MENDED = "# Changelog\n\n### Found and mended\n\n"
 README = """# A title, with `code`
 
@@ -47,37 +53,40 @@ int main(void) { return 0; }
 """
 
 
+BASE = {
+    "README.md": README,
+    "CHANGELOG.md": MENDED + "- A key stayed (`a_key_is_held`).\n- Found in `tests/api/test_a.c`:\n  - One went.\n",
+    "docs/README.md": "# Documents\n",
+    "docs/guide.md": "# Guide\n## Second part\n",
+    "docs/errors.md": "# Errors\n\n" + STATUSES,
+    "docs/task.md": "# A task\n```c task.c\nint main(void) { return 3; }\n```\n```sql a.sql\nSELECT 1;\n```\n",
+    "docs/shell.md": "# Shell\n```sh exit=3\nexit 3\n```\n",
+    "tests/tool/README.md": "# A tool\n",
+    "tests/tool/shell.py": 'run_snippets(ROOT / "docs/shell.md", 1)\n',
+    "tests/docs/README.md": "# The documents\n",
+    "tests/docs/tasks.py": 'names = ("task.c", "a.sql")\n',
+    "dev": "case $command in\n  test) run_tests ;;\n  help | -h) usage ;;\nesac\n",
+    "SECURITY.md": "# Security\n\n" + THREATS,
+    "capi/README.md": "# The C API\n",
+    "capi/include/liblock/liblock.h": HEADER,
+    "core/README.md": "# Core\n",
+    "docs/metrics.md": "# Metrics\n`liblock_held_total`, `liblock_hold_seconds`\n",
+    "core/context/README.md": "# Context\n",
+    "core/context/prometheus.cpp": '    {"held_total", "counter", ""},\n  add("liblock_hold_seconds");\n',
+    "core/base/README.md": "# Base\n",
+    "core/base/a.cpp": "int a;\n",
+    "tests/README.md": "# Tests\n\n| promise | test |\n|---|---|\n"
+                       "| `held` | `a_key_is_held` `a key, held` `all_is_clean` |\n",
+    "tests/api/README.md": "# The C API\n",
+    "tests/api/test_a.c": "void a_key_is_held(void);\n",
+    "tests/api/lines.txt": "schedule a key, held\n",
+    "tools/README.md": "# Tools\n",
+    "tools/check_all.py": 'tap.rule("all_is_clean", [])\n',
+}
+
+
 def main():
     tap = Tap()
-    base = {
-        "README.md": README,
-        "CHANGELOG.md": MENDED + "- A key stayed (`a_key_is_held`).\n- Found in `tests/api/test_a.c`:\n  - One went.\n",
-        "docs/README.md": "# Documents\n",
-        "docs/guide.md": "# Guide\n## Second part\n",
-        "docs/errors.md": "# Errors\n\n" + STATUSES,
-        "docs/task.md": "# A task\n```c task.c\nint main(void) { return 3; }\n```\n```sql a.sql\nSELECT 1;\n```\n",
-        "docs/shell.md": "# Shell\n```sh exit=3\nexit 3\n```\n",
-        "tests/tool/README.md": "# A tool\n",
-        "tests/tool/shell.py": 'run_snippets(ROOT / "docs/shell.md", 1)\n',
-        "tests/docs/README.md": "# The documents\n",
-        "tests/docs/tasks.py": 'names = ("task.c", "a.sql")\n',
-        "dev": "case $command in\n  test) run_tests ;;\n  help | -h) usage ;;\nesac\n",
-        "capi/README.md": "# The C API\n",
-        "capi/include/liblock/liblock.h": HEADER,
-        "core/README.md": "# Core\n",
-        "docs/metrics.md": "# Metrics\n`liblock_held_total`, `liblock_hold_seconds`\n",
-        "core/context/README.md": "# Context\n",
-        "core/context/prometheus.cpp": '    {"held_total", "counter", ""},\n  add("liblock_hold_seconds");\n',
-        "core/base/README.md": "# Base\n",
-        "core/base/a.cpp": "int a;\n",
-        "tests/README.md": "# Tests\n\n| promise | test |\n|---|---|\n"
-                           "| `held` | `a_key_is_held` `a key, held` `all_is_clean` |\n",
-        "tests/api/README.md": "# The C API\n",
-        "tests/api/test_a.c": "void a_key_is_held(void);\n",
-        "tests/api/lines.txt": "schedule a key, held\n",
-        "tools/README.md": "# Tools\n",
-        "tools/check_all.py": 'tap.rule("all_is_clean", [])\n',
-    }
     cases = [
         ("a_link_to_no_file_is_found", {"docs/a.md": "[a](none.md)\n"}, "link"),
         ("a_link_to_no_heading_is_found", {"docs/a.md": "[a](guide.md#third-part)\n"}, "link"),
@@ -102,6 +111,8 @@ def main():
          "named_test"),
         ("a_sentence_of_a_test_that_is_not_there_is_found",
          {"docs/a.md": "| a | test |\n|---|---|\n| b | `a key, hled` |\n"}, "named_test"),
+        ("a_threat_without_a_test_is_found",
+         {"SECURITY.md": "# Security\n\n" + THREATS.replace("| `a_key_is_held` |", "| |", 1)}, "every_threat"),
         ("a_mend_without_a_test_is_found", {"CHANGELOG.md": MENDED + "- A key stayed `held`.\n"}, "mended"),
         ("a_mend_whose_test_is_not_there_is_found", {"CHANGELOG.md": MENDED + "- It stayed (`a_key_is_left`).\n"},
          "mended"),
@@ -114,7 +125,7 @@ def main():
     with tempfile.TemporaryDirectory() as library:
         subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", pathlib.Path(library, "liblock.so")],
                        input="int liblock_release(void) { return 0; }\n", text=True, check=True)
-        on_tree(tap, "check_docs.py", base, cases, library)
+        on_tree(tap, "check_docs.py", BASE, cases, library)
     tap.finish()
 
 
