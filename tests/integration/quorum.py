@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What a lock over five servers is: what it costs, what it survives, how its end is told; and which servers are refused
-as nodes, which are waited for. What is left where nodes lose their data is in quorum_data.py, random faults in
-quorum_chaos.py."""
+as nodes, which are waited for. What is left where nodes lose their data is in quorum_data.py and
+quorum_loss.py, random faults in quorum_chaos.py."""
 import contextlib
 import statistics
 import time

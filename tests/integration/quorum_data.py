@@ -1,57 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What is left of a lock over five servers where these are restarted, emptied, set back, or copied from each other.
-Mostly what is waited for is that leases are over, so that others may run meanwhile."""
-import shutil
-import time
-
+"""What is left of a lock over a quorum whose servers are restarted, emptied, or copied from each other. Mostly what is
+waited for is that leases are over, so that others may run meanwhile. A majority that loses its data is in
+quorum_loss.py."""
 from harness import Agent, eventually, main, status, test
 from quorums import LONG, Quorum, answered, locked, opened, released
-
-
-def granted_while_held(lose):
-    """Whether a majority that lost its data grants a key that somebody holds who cannot renew it. And what it says."""
-    kept = ["--appendonly", "yes", "--appendfsync", "always"]
-    with Quorum(5, *kept, proxied=True) as quorum, Agent() as holder, Agent() as other:
-        opened(holder, quorum, client_name="holder")
-        opened(other, quorum, client_name="other")
-        for server in quorum.servers:
-            shutil.copytree(server.directory / "appendonlydir", server.directory / "copy")
-        lock = locked(holder, "kept", **LONG)
-        assert eventually(lambda: quorum.held_on("kept") == 5)
-        for number in range(5):
-            quorum.board.cut("holder", number)
-        for server in quorum.servers[:3]:
-            lose(server)
-        seen = set()
-        while True:
-            answer = status(other("try", "c", "kept"), "OK", "BUSY", "QUARANTINED", "NO_QUORUM", "IN_DOUBT")
-            seen.add(answer.status)
-            if answer.status == "OK":
-                return holder("is_held", "c", lock.lock).status == "OK", seen
-            time.sleep(0.01)
-
-
-@test
-def a_majority_that_lost_its_data_grants_nothing_that_somebody_may_hold():
-    def wipe(server):
-        server.kill()
-        shutil.rmtree(server.directory / "appendonlydir")
-        server.start()
-
-    def roll_back(server):  # as after a power loss
-        server.kill()
-        shutil.rmtree(server.directory / "appendonlydir")
-        shutil.move(server.directory / "copy", server.directory / "appendonlydir")
-        server.start()
-
-    def empty(server):
-        server.call("FLUSHALL")
-
-    for lose in (wipe, roll_back, empty):
-        was_held, seen = granted_while_held(lose)
-        assert not was_held, lose.__name__
-        assert "QUARANTINED" in seen, (lose.__name__, seen)
 
 
 @test

@@ -55,13 +55,14 @@ memory() { ordinary_build && run_suites release memcheck -- --timeout-multiplier
 # any moment. What a lock costs there is measured without them. What has one thread only, under simulated time or in
 # the Lua shim, is not looked through for races, and no lives are.
 one_thread=(--exclude 'quorum schedules*' --exclude '*lua_shim*' --exclude '*_match_redis')
-# The corpora are fuzzed under it as well.
+# Neither of them has these. The corpora are fuzzed under the first one as well.
+no_quorum=(--exclude 'quorum lock' --exclude 'quorum data' --exclude 'quorum loss')
 in_gate_for_addresses() {
-  addresses --exclude 'quorum lock' --exclude 'quorum data' --exclude 'quorum chaos' --exclude unit_test_exhaustive \
+  addresses "${no_quorum[@]}" --exclude 'quorum chaos' --exclude unit_test_exhaustive \
     --exclude 'fuzz_replay_*' && lives asan 36
 }
 in_gate_for_threads() {
-  threads 'threads portable' --exclude 'quorum lock' --exclude 'quorum data' --exclude 'conformance quorum' \
+  threads 'threads portable' "${no_quorum[@]}" --exclude 'conformance quorum' \
     "${one_thread[@]}"
 }
 worlds_of_asan() { worlds asan 1; }
