@@ -356,7 +356,7 @@ def missing(build):
     """What of all this is not there, or None."""
     for program in ("bench-load", "bench-floors"):
         if not os.path.exists(os.path.join(build, "bench", "load", program)):
-            return f"{program} (build with -Dbench=enabled)"
+            return f"{program} (ninja bench/load/{program}, or build with -Dbench=enabled)"
     for program in ("redis-server", "redis-benchmark"):
         if subprocess.run(["sh", "-c", f"command -v {program}"], capture_output=True).returncode != 0:
             return f"{program} (redis-server and redis-tools)"

@@ -23,7 +23,7 @@ nightly() {
     "${hasty[@]}" -Doptimization=1 -Dtests=enabled -Dtls=enabled -Dexamples=disabled -Dlockctl=disabled || return 0
   rm -rf "$covered/counts" "$covered/summary.json"
   make_and_run_suites coverage "${suites_covered[@]}" -- --exclude 'no_*' --exclude 'check_*' --exclude 'selftest_*' \
-    --exclude installed --exclude '*valgrind*' --timeout-multiplier 3 || return 0
+    --exclude installed --exclude bench_load --exclude '*valgrind*' --timeout-multiplier 3 || return 0
   build_more coverage tests/sim/sim-quorum || return 0
   check random_lives_go_on "$covered/tests/sim/sim-quorum" --seeds 1-100
   check the_report_is_made summarise
