@@ -136,24 +136,26 @@ make_and_run_suites() {
 }
 
 # What late suites compile is compiled while those before them run, and mostly wait: in time that nobody else wants.
-# A suite with something to compile defines `ahead`, which is told the size. What goes wrong here goes wrong there once
-# more, and is told there.
+# A suite with something to compile defines `ahead`, which is told the size; waits_ahead=1: there it only waits, as for
+# registries, and holds nobody up. What goes wrong here goes wrong there once more, and is told there.
 build_ahead() { # FILE with lines of SIZE SUITE
   local size suite
   chrt --idle --pid 0 "$BASHPID" || renice -n 19 "$BASHPID"
   session_nice 19 "$BASHPID"
   export LIBLOCK_COUNTS=/dev/null LIBLOCK_FAILURES=/dev/null
   while read -r size suite; do
-    (
-      # shellcheck disable=SC1090
-      . "tools/suites/$suite.sh"
-      declare -F ahead >/dev/null || exit 0
-      builds_only=1
-      ahead "$size"
-    ) </dev/null
+    make_of_suite "$size" "$suite" </dev/null &
+    grep -q '^waits_ahead=1$' "tools/suites/$suite.sh" || wait $!
   done <"$1"
   wait
 }
+make_of_suite() ( # SIZE SUITE
+  # shellcheck disable=SC1090
+  . "tools/suites/$2.sh"
+  declare -F ahead >/dev/null || exit 0
+  builds_only=1
+  ahead "$1"
+)
 
 # side_by_side FUNCTION…: at once; what each has printed is told when all have ended, or are ended (within).
 side_by_side() {

@@ -23,13 +23,11 @@ install() { # CLIENT, NAME of its log
   alone "interop-$2" "install_$1" >"$log_dir/interop-$2.log" 2>&1
 }
 
-# Which waits for registries, beside whatever else is made ahead.
+waits_ahead=1
 ahead() {
-  {
-    install redis_py py
-    ! have go || install redsync go
-    ! have node || install redlock node
-  } &
+  install redis_py py
+  ! have go || install redsync go
+  ! have node || install redlock node
 }
 
 pairs() { # SECTIONS
