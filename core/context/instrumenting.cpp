@@ -17,11 +17,13 @@ void Context::make_instruments() {
 void Context::set_events(uint64_t mask, liblock_event_callback callback, void *user_data) {
   instruments_->events().listen(mask, callback, user_data, callback != nullptr ? runtime() : nullptr);
   listening_changed();
+  instruments_->tell_listener();
 }
 
 void Context::set_log(int32_t level, liblock_log_callback callback, void *user_data) {
   instruments_->log().listen(level, callback, user_data);
   listening_changed();
+  instruments_->tell_log();
 }
 
 void Context::set_instruments(const InstrumentOptions &options) {

@@ -24,6 +24,10 @@ class Events {
   void emit_node(int32_t kind, Status status, const std::string &text, Bytes node, uint64_t count = 0) {
     instruments_->server_event(kind, status, text, {0, 0, node, count});
   }
+  // The same, and whoever begins to listen later hears it then: once of each node.
+  void emit_standing(int32_t kind, const std::string &text, Bytes node) {
+    instruments_->stands(kind, text, node);
+  }
 
  private:
   const std::shared_ptr<Instruments> instruments_;

@@ -110,33 +110,70 @@ bool is_good_news(int32_t kind) {
 
 }  // namespace
 
+void Instruments::log_server_event(int32_t kind, Status status, const std::string &text,
+                                   const ServerNews &news) {
+  const int32_t level = is_good_news(kind) ? LIBLOCK_LOG_INFO : LIBLOCK_LOG_WARNING;
+  if (!log_.wants(level)) return;
+  const LogEntryKind &entry = *log_entry_kind(LIBLOCK_ENTRY_SERVER);
+  const liblock_log_field fields[] = {
+      {"event", LIBLOCK_FIELD_TEXT, 0, 0, bytes_of(event_name(kind))},
+      {"status", LIBLOCK_FIELD_TEXT, 0, 0, bytes_of(status_name(static_cast<liblock_status>(status)))},
+      {"lock", LIBLOCK_FIELD_NUMBER, 0, static_cast<int64_t>(news.lock), {nullptr, 0}},
+      {"token", LIBLOCK_FIELD_NUMBER, 0, static_cast<int64_t>(news.token), {nullptr, 0}},
+      {"node", LIBLOCK_FIELD_TEXT, 0, 0, bytes_of(news.node)},
+  };
+  log_.write({sizeof(liblock_log_entry), LIBLOCK_ENTRY_SERVER, level, wall_clock_us(), entry.name, text.c_str(),
+              0, fields, sizeof fields / sizeof *fields});
+}
+
+void Instruments::hear_server_event(int32_t kind, Status status, const std::string &text,
+                                    const ServerNews &news) {
+  if (!queue_->wants(kind)) return;
+  auto told = std::make_unique<Told>(kind);
+  told->message = text;
+  told->event.message = told->message.c_str();
+  told->event.status = static_cast<liblock_status>(status);
+  told->event.lock = news.lock;
+  told->event.token = news.token;
+  told->event.count = news.count;
+  told->node = news.node;
+  told->event.node = bytes_of(told->node);
+  administered(std::move(told));
+}
+
 void Instruments::server_event(int32_t kind, Status status, const std::string &text,
                                const ServerNews &news) noexcept {
   try {
-    const int32_t level = is_good_news(kind) ? LIBLOCK_LOG_INFO : LIBLOCK_LOG_WARNING;
-    if (log_.wants(level)) {
-      const LogEntryKind &entry = *log_entry_kind(LIBLOCK_ENTRY_SERVER);
-      const liblock_log_field fields[] = {
-          {"event", LIBLOCK_FIELD_TEXT, 0, 0, bytes_of(event_name(kind))},
-          {"status", LIBLOCK_FIELD_TEXT, 0, 0, bytes_of(status_name(static_cast<liblock_status>(status)))},
-          {"lock", LIBLOCK_FIELD_NUMBER, 0, static_cast<int64_t>(news.lock), {nullptr, 0}},
-          {"token", LIBLOCK_FIELD_NUMBER, 0, static_cast<int64_t>(news.token), {nullptr, 0}},
-          {"node", LIBLOCK_FIELD_TEXT, 0, 0, bytes_of(news.node)},
-      };
-      log_.write({sizeof(liblock_log_entry), LIBLOCK_ENTRY_SERVER, level, wall_clock_us(), entry.name,
-                  text.c_str(), 0, fields, sizeof fields / sizeof *fields});
+    log_server_event(kind, status, text, news);
+    hear_server_event(kind, status, text, news);
+  } catch (...) {
+    // No memory: nobody hears of it.
+  }
+}
+
+void Instruments::stands(int32_t kind, const std::string &text, Bytes node) {
+  {
+    const std::lock_guard lock(standing_mutex_);
+    for (const Standing &one : standing_) {
+      if (one.kind == kind && one.node == node) return;
     }
-    if (!queue_->wants(kind)) return;
-    auto told = std::make_unique<Told>(kind);
-    told->message = text;
-    told->event.message = told->message.c_str();
-    told->event.status = static_cast<liblock_status>(status);
-    told->event.lock = news.lock;
-    told->event.token = news.token;
-    told->event.count = news.count;
-    told->node = news.node;
-    told->event.node = bytes_of(told->node);
-    administered(std::move(told));
+    standing_.push_back({kind, text, std::string(node)});
+  }
+  server_event(kind, Status::OK, text, {0, 0, node, 0});
+}
+
+void Instruments::tell_standing(bool to_listener) noexcept {
+  try {
+    std::vector<Standing> all;
+    {
+      const std::lock_guard lock(standing_mutex_);
+      all = standing_;
+    }
+    for (const Standing &one : all) {
+      const ServerNews news{0, 0, one.node, 0};
+      if (to_listener) hear_server_event(one.kind, Status::OK, one.text, news);
+      if (!to_listener) log_server_event(one.kind, Status::OK, one.text, news);
+    }
   } catch (...) {
     // No memory: nobody hears of it.
   }

@@ -59,6 +59,12 @@ class Instruments final : public std::enable_shared_from_this<Instruments> {
     uint64_t count = 0;
   };
   void server_event(int32_t kind, Status status, const std::string &text, const ServerNews &news) noexcept;
+  // What is so from now on until the context ends: whoever begins to listen later hears it then. Once of each node, or
+  // of the one server. Throws std::bad_alloc.
+  void stands(int32_t kind, const std::string &text, Bytes node);
+  // Somebody has begun to listen, to events or to the log.
+  void tell_listener() noexcept { tell_standing(true); }
+  void tell_log() noexcept { tell_standing(false); }
   void administered(std::unique_ptr<Told> told) noexcept;
   // The context has come to its end.
   void stop();
@@ -75,6 +81,13 @@ class Instruments final : public std::enable_shared_from_this<Instruments> {
   };
   Part &part_of(Handle lock) { return parts_[(lock ^ lock >> 20) % kParts]; }
   const Part &part_of(Handle lock) const { return parts_[(lock ^ lock >> 20) % kParts]; }
+  struct Standing {
+    int32_t kind;
+    std::string text, node;
+  };
+  void tell_standing(bool to_listener) noexcept;
+  void log_server_event(int32_t kind, Status status, const std::string &text, const ServerNews &news);
+  void hear_server_event(int32_t kind, Status status, const std::string &text, const ServerNews &news);
   InstrumentOptions options() const;
   bool is_sampled(int32_t percent, liblock_sampler sampler, void *user_data, const Trace::Beginning &of);
 
@@ -86,6 +99,8 @@ class Instruments final : public std::enable_shared_from_this<Instruments> {
   mutable SpinLock options_mutex_;
   InstrumentOptions options_;  // guarded by options_mutex_
   std::array<Part, kParts> parts_;
+  std::mutex standing_mutex_;  // nothing is told while it is held
+  std::vector<Standing> standing_;
 };
 
 }  // namespace liblock

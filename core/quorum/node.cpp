@@ -7,6 +7,7 @@
 
 #include "base/mutant.hpp"
 #include "quorum/instance.hpp"
+#include "redis/cleartext.hpp"
 
 namespace liblock::quorum {
 
@@ -61,7 +62,9 @@ Node::Node(Instance &instance, size_t number, const ConnectionOptions &options_o
       link(*instance.runtime, instance.clock, instance.random, options, Keyspace::channel_of(instance.id),
            *this),
       instance_(instance),
-      why_(address + ": it has not answered yet") {}
+      why_(address + ": it has not answered yet") {
+  warn_of_cleartext(instance.events, options.address, address);
+}
 
 // A proxy in front of several servers hides restarts; a replica and an evicting server forget.
 std::string Node::unfit(const ServerInfo &info) const {
@@ -88,8 +91,6 @@ void Node::on_connected(const ServerInfo &info, bool) {
   boot_ = info.run_id;
   same_as_ = with_boot(boot_);
   evicts_ = info.may_evict();
-  if (options.address.sends_cleartext_password() && !std::exchange(cleartext_told_, true))
-    instance_.tell_node(*this, LIBLOCK_EVENT_CLEARTEXT_PASSWORD, Status::OK, cleartext_warning(options.address));
   if (const std::string why = unfit(info); !why.empty()) {
     boot_.clear();
     return refuse(info.run_id.empty() ? Status::UNSUPPORTED : Status::INVALID_ARGUMENT, why);

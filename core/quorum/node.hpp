@@ -133,7 +133,7 @@ class Node final : private Link::User {
   bool has_offset_ = false;
   Nanos offset_at_ = 0;
   bool is_asking_ = false;
-  bool was_up_ = false, cleartext_told_ = false;
+  bool was_up_ = false;
   bool evicts_ = false;  // when it was connected last
   bool may_have_voted_ = false;
   const Node *same_as_ = nullptr;                  // nodes stay for as long as their instance

@@ -6,6 +6,7 @@
 
 #include "quorum/instance.hpp"
 #include "quorum/reading.hpp"
+#include "redis/cleartext.hpp"
 
 namespace liblock::quorum {
 
@@ -65,6 +66,7 @@ Observer::Observer(Instance &instance, const ConnectionOptions &options)
            *this),
       instance_(instance),
       why_(address + ": it has not answered yet") {
+  warn_of_cleartext(instance.events, options.address, address);
   link.connect();
 }
 

@@ -138,25 +138,16 @@ std::string ServerAddress::redacted() const {
 
 namespace {
 
-// Names that the resolver must answer with the loopback (RFC 6761, section 6.3), and its addresses.
+// By its addresses, and by the one name that every resolver knows: others, such as db.localhost, some of them ask for.
 bool is_loopback(Bytes host) {
   if (host == "::1") return true;
   if (starts_with(host, "127.")) return host.find_first_not_of("0123456789.") == Bytes::npos;
   constexpr Bytes kName = "localhost";
-  if (host.size() < kName.size()) return false;
-  const Bytes tail = host.substr(host.size() - kName.size());
   const auto is_same = [](char a, char b) { return (a | 0x20) == b; };  // in lower case
-  const bool is_whole = host.size() == kName.size();
-  return std::equal(tail.begin(), tail.end(), kName.begin(), is_same) &&
-         (is_whole || host[host.size() - kName.size() - 1] == '.');
+  return std::equal(host.begin(), host.end(), kName.begin(), kName.end(), is_same);
 }
 
 }  // namespace
-
-std::string cleartext_warning(const ServerAddress &address) {
-  return "the password goes to " + address.redacted() +
-         " in clear text, which anybody in between can read; use rediss:// or a unix socket";
-}
 
 bool ServerAddress::sends_cleartext_password() const {
   return !tls && target.path.empty() && !password.empty() && !is_loopback(target.host);

@@ -48,9 +48,6 @@ struct ServerAddress {
   bool sends_cleartext_password() const;
 };
 
-// For people, where it does.
-std::string cleartext_warning(const ServerAddress &address);
-
 // message: cause and cure, without anything that could be part of a password.
 Status read_server_url(Bytes url, ServerAddress &address, std::string &message);
 

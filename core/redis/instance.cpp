@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "redis/cleartext.hpp"
 #include "redis/key_names.hpp"
 #include "runtime/once.hpp"
 
@@ -22,7 +23,9 @@ Instance::Instance(std::shared_ptr<Runtime> runtime_of_it, const InstanceOptions
       passing_on(*this),
       replica_turns(*this),
       renaming(*this),
-      presence(*this) {}
+      presence(*this) {
+  warn_of_cleartext(events, options.connection.address, {});
+}
 
 Instance::~Instance() = default;
 
@@ -33,8 +36,6 @@ void Instance::on_connected(const ServerInfo &info, bool another) {
     events.emit(LIBLOCK_EVENT_MAY_EVICT, Status::OK,
                 "maxmemory-policy is " + shown(info.eviction_policy) +
                     ": the server may evict locks that are held; set noeviction");
-  if (options.connection.address.sends_cleartext_password() && !std::exchange(cleartext_told_, true))
-    events.emit(LIBLOCK_EVENT_CLEARTEXT_PASSWORD, Status::OK, cleartext_warning(options.connection.address));
   // In this order: what must not be there goes first, so that nobody waits for it.
   cleaner.on_connected();
   keeper.on_connected(another);

@@ -92,7 +92,7 @@ class Instance final : public RemoteInstance,
   size_t releases_open_ = 0;
   ReleaseCall *growing_release_ = nullptr;  // that others may join
   bool close_overdue_ = false;
-  bool eviction_told_ = false, cleartext_told_ = false;
+  bool eviction_told_ = false;
   std::function<void()> closed_;
   CloseTimer close_timer_{*this};
 };

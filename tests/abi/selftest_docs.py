@@ -113,6 +113,7 @@ def main():
          {"docs/a.md": "| a | test |\n|---|---|\n| b | `a key, hled` |\n"}, "named_test"),
         ("a_threat_without_a_test_is_found",
          {"SECURITY.md": "# Security\n\n" + THREATS.replace("| `a_key_is_held` |", "| |", 1)}, "every_threat"),
+        ("a_table_of_threats_that_is_gone_is_found", {"SECURITY.md": "# Security\n"}, "every_threat"),
         ("a_mend_without_a_test_is_found", {"CHANGELOG.md": MENDED + "- A key stayed `held`.\n"}, "mended"),
         ("a_mend_whose_test_is_not_there_is_found", {"CHANGELOG.md": MENDED + "- It stayed (`a_key_is_left`).\n"},
          "mended"),

@@ -309,10 +309,35 @@ static void ends_in_a_completion_queue_are_told_too(void **state) {
   assert_string_equal(event_heard(l, LIBLOCK_EVENT_HOLD_AND_RELEASE, 0).key, "unread");
 }
 
+/* Nobody is asked anything: it is so from the beginning on, and each listener hears it as he begins. */
+static void a_password_in_clear_text_is_told_to_whoever_begins_to_listen(void **state) {
+  (void)state;
+  for (int has_tls = 0; has_tls < 2; ++has_tls) {
+    const char *url = has_tls ? "rediss://:S3cret@db.example" : "redis://:S3cret@db.example";
+    liblock_context *context = NULL;
+    assert_ok(liblock_open(url, NULL, &context, NULL));
+    for (int n = 0; n < 2; ++n) {
+      listener *l = listen_to_events(context);
+      assert_ok(liblock_set_log(context, LIBLOCK_LOG_WARNING, listener_on_log, l));
+      if (!has_tls) {
+        const heard told = event_heard(l, LIBLOCK_EVENT_CLEARTEXT_PASSWORD, 0);
+        assert_non_null(strstr(told.message, "redis://db.example:6379/0"));
+        assert_null(strstr(told.message, "S3cret"));
+        const written entry = entry_written(l, LIBLOCK_ENTRY_SERVER, 0);
+        assert_int_equal(entry.level, LIBLOCK_LOG_WARNING);
+        assert_true(has_field(&entry, " event=CLEARTEXT_PASSWORD"));
+      }
+      assert_int_equal(listener_count(l, 0), has_tls ? 0 : 1);
+      assert_int_equal(listener_count_written(l, 0), has_tls ? 0 : 1);
+    }
+    liblock_context_free(context);
+  }
+}
+
 static void the_names_of_kinds_are_those_of_the_header(void **state) {
   (void)state;
   assert_string_equal(liblock_event_name(0), "UNKNOWN");
-  assert_string_equal(liblock_event_name(32), "UNKNOWN");
+  assert_string_equal(liblock_event_name(33), "UNKNOWN");
   assert_string_equal(liblock_event_name(-1), "UNKNOWN");
   assert_string_equal(liblock_event_name(LIBLOCK_EVENT_CONNECTED), "CONNECTED");
   assert_string_equal(liblock_event_name(LIBLOCK_EVENT_LOST), "LOST");
@@ -339,6 +364,7 @@ int main(void) {
       fresh(a_lease_that_ends_is_told_as_lost_once_without_anybody_asking),
       fresh(the_caller_hears_of_a_loss_as_before),
       fresh(ends_in_a_completion_queue_are_told_too),
+      cmocka_unit_test(a_password_in_clear_text_is_told_to_whoever_begins_to_listen),
       cmocka_unit_test(the_names_of_kinds_are_those_of_the_header),
   };
   return cmocka_run_group_tests_name("events", tests, NULL, NULL);

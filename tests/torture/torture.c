@@ -78,10 +78,10 @@ void torture_ended(liblock_status status) {
                             status == LIBLOCK_PARTIAL; /* over a quorum whose other nodes are slow */
   bool is_known = status == LIBLOCK_OK;
   switch (kind_that_fails) {
-    case FAIL_NOTHING:
     case FAIL_MEMORY: /* of the caller; or of an answer, which costs its connection */
       is_known |= status == LIBLOCK_NO_MEMORY || status == LIBLOCK_LIMIT || is_of_server;
       break;
+    case FAIL_NOTHING:
     case FAIL_EPOLL_WAIT: /* a signal is nobody's business; but some run out of time on purpose */
       is_known |= status == LIBLOCK_TIMEOUT || status == LIBLOCK_PARTIAL;
       break;

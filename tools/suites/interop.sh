@@ -6,7 +6,7 @@ suite_foreign="go node venv"
 interop=$build_root/interop
 
 install_redis_py() {
-  [ -x "$interop/venv/bin/python" ] || python3 -m venv "$interop/venv" || return 1
+  [ -x "$interop/venv/bin/pip" ] || python3 -m venv "$interop/venv" || return 1
   "$interop/venv/bin/python" -c 'import redis' 2>/dev/null ||
     "$interop/venv/bin/pip" install -q -r "$root/tests/interop/requirements.txt"
 }

@@ -254,7 +254,7 @@ enum {
   LIBLOCK_EVENT_NODE_STEPPED = 29,            /* its clock has moved by clock_step_ms: no vote for max_ttl_ms here */
   LIBLOCK_EVENT_CLOCK_DERIVED = 30,           /* too few nodes remember: tokens go on from the clock of this one */
   LIBLOCK_EVENT_CONFIGURED = 31,              /* the quorum has other nodes or votes; no node; count: nodes */
-  LIBLOCK_EVENT_CLEARTEXT_PASSWORD = 32       /* the password goes to another host without TLS; told once */
+  LIBLOCK_EVENT_CLEARTEXT_PASSWORD = 32       /* the password goes to another host without TLS */
 };
 
 /* Times in us are microseconds; -1 stands for what is not known, or has no meaning in this kind of event. What is
@@ -323,7 +323,7 @@ enum {
   LIBLOCK_ENTRY_HANDED_OFF = 20,              /* a waiter was handed a key */
   LIBLOCK_ENTRY_DEADLOCK_FOUND = 21,          /* its wait closed a cycle of owners */
   LIBLOCK_ENTRY_FAILED = 22,                  /* the acquire ended without a lock in another way */
-  LIBLOCK_ENTRY_SERVER = 23                   /* events 1 to 5, and 25 to 31 */
+  LIBLOCK_ENTRY_SERVER = 23                   /* events 1 to 5, and 25 to 32 */
 };
 
 enum { LIBLOCK_FIELD_NUMBER = 1, LIBLOCK_FIELD_TEXT = 2 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What was found by attacking the wait queues of a server: each of these failed once. And what it is told. Time and
-// network are moved by hand; the server runs the real scripts.
+// What was found by attacking the wait queues of a server: each of these failed once. Time and network are moved by
+// hand; the server runs the real scripts.
 #include "redis/clearing.hpp"
 #include "stage.hpp"
 
@@ -238,32 +238,7 @@ UNIT_TEST(a_wait_that_only_reports_stays_visible_to_the_searches_of_others) {
   EXPECT(s.a.instance().counts.deadlocks.load() == 1);  // told once
 }
 
-UNIT_TEST(a_password_that_goes_to_another_host_in_clear_text_is_told_once_and_not_shown) {
-  for (const bool has_password : {false, true}) {
-    liblock::InstanceOptions options;
-    if (has_password) options.connection.address.password = liblock::Secret("S3cret");
-    Stage s(1, options);
-    std::vector<std::string> told;
-    s.a.instance().events.instruments()->events().listen(
-        uint64_t{1} << LIBLOCK_EVENT_CLEARTEXT_PASSWORD,
-        [](const liblock_event *event, void *user_data) {
-          static_cast<std::vector<std::string> *>(user_data)->emplace_back(event->message);
-        },
-        &told, s.a.host().shared());
-    s.a.release(s.a.take("k").grant().handle);
-    s.node.stop(Node::Data::Kept);
-    s.world.run_ms(500);
-    s.node.start();
-    s.world.run_ms(5'000);
-    s.a.take("k");
-    EXPECT(told.size() == (has_password ? 1u : 0u));
-    for (const std::string &text : told)
-      EXPECT(text.find("redis://sim:") != std::string::npos && text.find("S3cret") == std::string::npos);
-  }
-}
-
 UNIT_MAIN("attacks on wait queues",
-          cmocka_unit_test(a_password_that_goes_to_another_host_in_clear_text_is_told_once_and_not_shown),
           cmocka_unit_test(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_place),
           cmocka_unit_test(the_place_of_a_key_that_came_to_be_reentered_is_given_up),
           cmocka_unit_test(what_is_added_to_a_lock_just_handed_over_is_added_to_its_time_to_live),

@@ -104,7 +104,7 @@ numbers! {
         ClockDerived = sys::LIBLOCK_EVENT_CLOCK_DERIVED,
         /// The quorum has other nodes or votes; no node; count: nodes.
         Configured = sys::LIBLOCK_EVENT_CONFIGURED,
-        /// The password goes to another host without TLS; told once.
+        /// The password goes to another host without TLS.
         CleartextPassword = sys::LIBLOCK_EVENT_CLEARTEXT_PASSWORD,
     }
 }
@@ -156,7 +156,7 @@ numbers! {
         DeadlockFound = sys::LIBLOCK_ENTRY_DEADLOCK_FOUND,
         /// The acquire ended without a lock in another way.
         Failed = sys::LIBLOCK_ENTRY_FAILED,
-        /// Events 1 to 5, and 25 to 31.
+        /// Events 1 to 5, and 25 to 32.
         Server = sys::LIBLOCK_ENTRY_SERVER,
     }
 }
