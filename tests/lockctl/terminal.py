@@ -183,8 +183,9 @@ def in_a_pipeline_the_terminals_signals_come_to_the_command_once_and_all_stop_an
         shell.shows("ready>")
         out, pid = folder.file("out"), folder.file("pid")
         script = (f"trap \"echo int >>{out}\" INT; trap \"echo term >>{out}; exit 5\" TERM; echo $$ >{pid}; "
-                  "while :; do read x; done")  # it forks nothing, which could be stopped before it is a program
-        shell.type(f"lockctl run --ttl 60s k -- sh -c '{script}' | sh -c 'trap : INT; cat; cat'")
+                  "while :; do read x; done")
+        # Neither of them forks what could be stopped before it is a program: whoever began it would wait for that.
+        shell.type(f"lockctl run --ttl 60s k -- sh -c '{script}' | sh -c 'trap \"\" INT; exec cat'")
         pid = folder.number("pid")
         tool = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
         same(program_of(tool), "lockctl")
