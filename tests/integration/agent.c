@@ -15,13 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent_request.h"
+#include "forking.h"
 
-enum { CONTEXTS_MAX = 2048, KEYS_MAX = 16, CHILD_LOCKS = 20, DESCRIPTORS_MAX = 1024 };
+enum { CONTEXTS_MAX = 2048, KEYS_MAX = 16, CHILD_LOCKS = 20 };
 
 struct context {
   char name[32];
@@ -294,14 +293,6 @@ static void perform_on_key(const struct request *request, liblock_context *conte
          (unsigned)result.flags, (int)result.queue_length, (long long)result.remaining_ms, result.message);
 }
 
-static bool has_sockets(void) {
-  struct stat status;
-  for (int fd = STDERR_FILENO + 1; fd < DESCRIPTORS_MAX; fd++) {
-    if (fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode)) return true;
-  }
-  return false;
-}
-
 /* More than an instance has identities for at a time; left to their leases. */
 static bool child_locks(const char *url, const char *tls_ca_file) {
   liblock_context_options options;
@@ -322,22 +313,29 @@ static bool child_locks(const char *url, const char *tls_ca_file) {
   return true;
 }
 
+struct fork_of {
+  const struct request *request;
+  liblock_context *context;
+  liblock_lock lock;
+};
+
 /* What a fork leaves to the child: copies that answer FORKED, and can be closed and freed, and no connection. With a
  * url it takes locks there in a context of its own. */
+static int act_as_child(void *data) {
+  const struct fork_of *of = data;
+  const bool fine = liblock_ping(of->context, NULL) == LIBLOCK_FORKED &&
+                    liblock_is_held(of->context, of->lock) == LIBLOCK_FORKED &&
+                    liblock_release(of->context, of->lock, NULL) == LIBLOCK_FORKED &&
+                    liblock_close(of->context) == LIBLOCK_OK;
+  liblock_context_free(of->context);
+  if (!fine || has_sockets()) return 1;
+  const char *url = text_option(of->request, "url");
+  return url == NULL || child_locks(url, text_option(of->request, "tls_ca_file")) ? 0 : 2;
+}
+
 static void perform_fork(const struct request *request, liblock_context *context, liblock_lock lock) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const bool fine =
-        liblock_ping(context, NULL) == LIBLOCK_FORKED && liblock_is_held(context, lock) == LIBLOCK_FORKED &&
-        liblock_release(context, lock, NULL) == LIBLOCK_FORKED && liblock_close(context) == LIBLOCK_OK;
-    liblock_context_free(context);
-    if (!fine || has_sockets()) _exit(1);
-    const char *url = text_option(request, "url");
-    _exit(url == NULL || child_locks(url, text_option(request, "tls_ca_file")) ? 0 : 2);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  answer(request, LIBLOCK_OK, "child=%d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+  struct fork_of of = {request, context, lock};
+  answer(request, LIBLOCK_OK, "child=%d", in_a_child(act_as_child, &of));
 }
 
 static void answer_report(const struct request *request, liblock_status status, const liblock_report *report,

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a child of a fork does, and how it ended. The allocator of AddressSanitizer (LLVM 14) may be locked by another
+ * thread at a fork, and is then locked in the child for ever, whatever it does there: such a child is no finding, and
+ * another one is forked. Everywhere else a child that hangs is killed, and told as such.
+ */
+#ifndef FORKING_H
+#define FORKING_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define FORKS_UNDER_ASAN
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FORKS_UNDER_ASAN
+#endif
+#endif
+#ifdef FORKS_UNDER_ASAN
+enum { FORKS_MAX = 5 };
+#else
+enum { FORKS_MAX = 1 };
+#endif
+enum { CHILD_HANGS_AFTER_S = 15, DESCRIPTORS_LOOKED_AT = 1024 };
+
+static inline bool has_sockets(void) {
+  struct stat status;
+  for (int fd = STDERR_FILENO + 1; fd < DESCRIPTORS_LOOKED_AT; fd++) {
+    if (fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode)) return true;
+  }
+  return false;
+}
+
+/* Returns what act() returned in the child, or -1: it was killed. */
+static inline int in_a_child(int (*act)(void *), void *data) {
+  int status = 0;
+  for (int n = 0; n < FORKS_MAX; ++n) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(CHILD_HANGS_AFTER_S);
+      _exit(act(data));
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+    if (!(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)) break;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+#endif
