@@ -127,17 +127,6 @@ const char *read_network(Bytes text, ServerAddress &address) {
   return nullptr;
 }
 
-}  // namespace
-
-std::string ServerAddress::redacted() const {
-  if (!target.path.empty()) return "unix://" + target.path + "?db=" + std::to_string(db);
-  const bool is_ipv6 = target.host.find(':') != std::string::npos;
-  return (tls ? "rediss://" : "redis://") + (is_ipv6 ? "[" + target.host + "]" : target.host) + ":" +
-         std::to_string(target.port) + "/" + std::to_string(db);
-}
-
-namespace {
-
 // By its addresses, and by the one name that every resolver knows: others, such as db.localhost, some of them ask for.
 bool is_loopback(Bytes host) {
   if (host == "::1") return true;
@@ -148,6 +137,13 @@ bool is_loopback(Bytes host) {
 }
 
 }  // namespace
+
+std::string ServerAddress::redacted() const {
+  if (!target.path.empty()) return "unix://" + target.path + "?db=" + std::to_string(db);
+  const bool is_ipv6 = target.host.find(':') != std::string::npos;
+  return (tls ? "rediss://" : "redis://") + (is_ipv6 ? "[" + target.host + "]" : target.host) + ":" +
+         std::to_string(target.port) + "/" + std::to_string(db);
+}
 
 bool ServerAddress::sends_cleartext_password() const {
   return !tls && target.path.empty() && !password.empty() && !is_loopback(target.host);

@@ -62,8 +62,7 @@ in_gate_for_addresses() {
     --exclude 'fuzz_replay_*' && lives asan 36
 }
 in_gate_for_threads() {
-  threads 'threads portable' "${no_quorum[@]}" --exclude 'conformance quorum' \
-    "${one_thread[@]}"
+  threads 'threads portable' "${no_quorum[@]}" --exclude 'conformance quorum' "${one_thread[@]}"
 }
 worlds_of_asan() { worlds asan 1; }
 worlds_of_tsan() { worlds tsan 1; }
