@@ -47,7 +47,7 @@ def main():
              [] if "GNU_RELRO" in segments else ["not linked with -z relro"])
     wanted = set(re.findall(r"\sUND\s+(\w+)", readelf("--dyn-syms", path)))
     tap.rule("its_stack_is_guarded",
-             [] if "__stack_chk_fail" in wanted else ["not compiled with -fstack-protector-strong"])
+             [] if "__stack_chk_fail" in wanted else ["not compiled with -fstack-protector"])
     if "unoptimised" not in sys.argv[3:]:
         tap.rule("its_copies_are_checked",
                  [] if any(re.fullmatch(r"__\w+_chk", name) for name in wanted) else ["without _FORTIFY_SOURCE"])

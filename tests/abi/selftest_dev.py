@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 
-from bites import TOOLS, Tap
+from bites import TOOLS, Tap, write_tree
 
 ROOT = TOOLS.parent
 SLEEP = f"sleep 1000.{os.getpid()}"  # by which whoever is left behind is known
@@ -85,6 +85,14 @@ echo '{}' >"$2"
 echo 'ok 1 - a_life'
 echo '1..1'
 exit STATUS
+"""
+# ./dev soak with nothing to build, and a program that notes for how long it is to last.
+SOAKS = """must_have() { :; }
+configure() { :; }
+build() { :; }
+"""
+LASTS = """import pathlib, sys
+pathlib.Path(__file__).with_name("told").write_text(sys.argv[sys.argv.index("--minutes") + 1])
 """
 # Of a build with one test, and then another one.
 CONFIGURES = """quick() {
@@ -175,6 +183,25 @@ def lives_ahead(tap):
                      [] if told.stat().st_mtime > lived.stat().st_mtime else ["sim.json is as old as the lives"])
 
 
+def soaks(tap):
+    """For as long as it is told, ten minutes where it is not, and not at all where that is no length."""
+    with tempfile.TemporaryDirectory() as directory:
+        root = copy_of_dev(directory, {})
+        with open(root / "tools/suite.sh", "a", encoding="utf-8") as file:
+            file.write(SOAKS)
+        write_tree(root, {"tests/soak/run.py": LASTS, "tests/reliability/report.py": ""})
+        told = root / "tests/soak/told"
+        for words, lasts in (([], "10"), (["0.5"], "0.5"), (["60"], "60"), (["100000"], "100000")):
+            status = run(root, "dev", ["soak", *words], {}).returncode
+            tap.rule(f"a_soak_lasts_as_long_as_it_is_told{''.join('_' + word for word in words)}",
+                     [] if (status, told.read_text(encoding="utf-8")) == (0, lasts) else [f"status {status}"])
+            told.unlink(missing_ok=True)
+        for word in ("0", "0.0", "-1", "1e3", "an_hour", "10m"):
+            done = run(root, "dev", ["soak", word], {})
+            good = done.returncode == 2 and "soak needs a number of MINUTES" in done.stdout and not told.exists()
+            tap.rule(f"and_for_{word}_not_at_all", [] if good else [str(done)])
+
+
 def run_case(case):
     _, suites, arguments, environment, _, _ = case
     with tempfile.TemporaryDirectory() as directory:
@@ -209,6 +236,7 @@ def main():
         good = "waiting for what is made in build/thing" in done.stdout and done.returncode == 0
         tap.rule("who_waits_for_what_is_made_ahead_gives_it_time_of_its_own", [] if good else done.stdout.splitlines())
     lives_ahead(tap)
+    soaks(tap)
     with tempfile.TemporaryDirectory() as directory:
         root = copy_of_dev(directory, {"unit": CONFIGURES})
         (root / "meson.build").write_text(PROJECT, encoding="utf-8")

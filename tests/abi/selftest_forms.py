@@ -79,6 +79,13 @@ def check_sanitizers(tap):
              [f"{both_of_gate}, {worlds_of_gate} in the gate, {worlds_of_night} at night"])
 
 
+def check_soak(tap):
+    suite = (ROOT / "tools/suites/soak.sh").read_text(encoding="utf-8")
+    minutes = re.findall(r'^nightly\(\) {\n.* run_program "\$\{soak_command\[@\]}" --minutes (\d+)\n}$', suite,
+                         re.MULTILINE)
+    tap.rule("a_night_soaks_for_ten_minutes", [] if minutes == ["10"] else [f"{minutes}"])
+
+
 def small_tree(directory, suites):
     root = pathlib.Path(directory)
     for name in COPIED:
@@ -153,6 +160,7 @@ def main():
     tap = Tap()
     check_forms(tap)
     check_sanitizers(tap)
+    check_soak(tap)
     check_tables(tap)
     check_time(tap)
     tap.finish()

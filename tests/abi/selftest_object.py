@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_symbols.py, check_object.py and check_header.py find what is wrong with small shared objects and
-headers.
+"""check_symbols.py, check_object.py, check_flags.py and check_header.py find what is wrong with small shared objects,
+compilations and headers.
 """
+import json
 import pathlib
+import platform
 import subprocess
 import tempfile
 
@@ -86,6 +88,29 @@ def check_object(tap, directory):
         expect_broken(tap, name, script, [link(directory, "bad.so", SOURCE, flags), 7], rule)
 
 
+def check_flags(tap, directory):
+    guards = ["-fstack-protector", "-fstack-clash-protection", "-fcf-protection=return", "-Wformat-security"]
+
+    def build(*words, file=ROOT / "core/base/assert.cpp"):
+        path = pathlib.Path(directory, "compile_commands.json")
+        path.write_text(json.dumps([{"directory": str(directory), "file": str(file),
+                                     "command": " ".join(["g++", "-O2", *words, "-c", str(file)])}]), encoding="utf-8")
+        return [directory]
+
+    if platform.machine() == "x86_64":  # where g++ knows all of these
+        script = "check_flags.py"
+        expect_clean(tap, "files_with_all_guards_pass", script, build(*guards))
+        expect_clean(tap, "stronger_guards_pass", script, build(*guards[1:], "-fstack-protector-strong"))
+        expect_broken(tap, "a_build_without_a_file_of_the_library_is_found", script,
+                      build(file=ROOT / "tests/x.cpp"), "there_are_files")
+        for guard in guards:
+            name = guard.split("=")[0][2:].replace("-", "_")
+            expect_broken(tap, f"a_file_without_{name}_is_found", script,
+                          build(*[one for one in guards if one != guard]), name)
+        expect_broken(tap, "a_guard_that_is_taken_back_is_found", script,
+                      build(*guards, "-fno-stack-protector"), "taken_back")
+
+
 def check_header(tap, directory):
     script = "check_header.py"
     real = ROOT / "capi/include/liblock"
@@ -116,6 +141,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         check_symbols(tap, directory)
         check_object(tap, directory)
+        check_flags(tap, directory)
         check_header(tap, directory)
     tap.finish()
 

@@ -6,8 +6,10 @@ is found. Usage: selftest.py --build DIR. Prints TAP."""
 import argparse
 import concurrent.futures
 import multiprocessing
+import os
 import pathlib
 import random
+import subprocess
 import sys
 import time
 import traceback
@@ -99,6 +101,38 @@ def who_is_cut_off_gets_no_lock_until_the_line_is_mended(tools):
         assert eventually(lambda: clients.held_since(one, healed), 5), "it does not go on"
         clients.end()
         assert not clients.wrong, clients.wrong
+
+
+@test
+def where_the_machine_allows_namespaces_each_process_has_its_own(tools):
+    allows = islands.machine_allows()
+    assert islands.can_be_made() == allows
+    if not allows:
+        return
+    with World("single", "apart", {"c": tools.programs["c"]}, SEED, tools.clock, can_make_islands=True) as world:
+        clients = world.crew()
+        for name in clients.names:
+            clients.start(name)
+        assert eventually(lambda: all(clients.held_since(name, 0) for name in clients.names[:2]))
+        processes = [os.getpid(), world.servers[0].process.pid, *[one.pid for one in clients.running.values()]]
+        seen = [os.readlink(f"/proc/{one}/ns/net") for one in processes]
+        clients.end()
+    assert len(set(seen)) == len(seen) == 2 + len(clients.names), seen
+
+
+@test
+def where_it_allows_them_and_they_fail_nobody_goes_without_in_silence(_):
+    if not islands.machine_allows():
+        return
+    connect = islands.Islands.connect
+    try:
+        islands.Islands.connect = lambda *_: islands.ip("link", "add")  # which is no command
+        assert not islands.can_be_made()
+    except subprocess.CalledProcessError:
+        return
+    finally:
+        islands.Islands.connect = connect
+    raise AssertionError("it was taken for a machine that allows none")
 
 
 @test
