@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "base/mutant.hpp"
 #include "engine/trace.hpp"
 #include "quorum/instance.hpp"
@@ -107,6 +108,14 @@ void Attempt::ask_refused() {
   for (const auto &node : instance_.nodes()) {
     if ((refused & node->bit()) != 0) ask_again(*node);
   }
+}
+
+void Attempt::ask_also(NodeSet nodes) {
+  LIBLOCK_ASSERT(stage_ == Stage::Failed && (asked_ & nodes) == 0);
+  stage_ = Stage::Open;
+  asked_ |= nodes;
+  ballot_.asked(nodes);
+  ask_all(nodes);
 }
 
 std::array<int64_t, 32> Attempt::doubts() const {

@@ -47,6 +47,8 @@ class Attempt final : public FanOut {
   // A node that has refused is asked once more. Nobody asks for it by another configuration: configuration_changed().
   void ask_again(Node &node);
   void ask_refused();
+  // Nodes that it left out, once it has failed without them.
+  void ask_also(NodeSet nodes);
   void give_up();
   // After it was won: the lease that it made, which late answers belong to. The request may go before they come.
   void belongs_to(const std::shared_ptr<GrantLease> &lease, const AttemptId &line_id) {

@@ -55,7 +55,10 @@ class Keeper::Round final : public FanOut {
       const Nanos ends = asked_at_ + item.ttl + 4 * instance_.options.nodes.front().command_timeout;
       may_end_at = may_end_at == kNever ? ends : std::max(may_end_at, ends);
       item.rule = instance_.membership.rule(item.lease->subset, item.lease->votes);
-      item.open = instance_.keeping_up(item.rule, instance_.membership.ready() & item.rule.nodes());
+      const NodeSet ready = instance_.membership.ready() & item.rule.nodes();
+      // Elsewhere it may have been somebody else's meanwhile, and cannot be written anew.
+      const NodeSet quick = instance_.keeping_up(item.rule, ready);
+      item.open = item.rule.is_reached(quick & item.lease->held_by) ? quick : ready;
       item.lease->asked |= item.open;
       item.settles = item.lease->restored;
       ++item.lease->changes_open;

@@ -204,8 +204,19 @@ Failure Waiting::cause_of(const Request &, const Attempt &attempt) const {
   return failure;
 }
 
+// Nodes that were left out, being far behind, and with which it could still be had.
+NodeSet Waiting::others_that_decide(const Attempt &attempt) const {
+  const Ballot &ballot = attempt.ballot();
+  const NodeSet others = instance_.membership.ready() & ballot.rule().nodes() & ~attempt.asked();
+  return !ballot.is_raising() && ballot.rule().is_reached(ballot.counted() | others) ? others : 0;
+}
+
 void Waiting::failed(Request &request, Attempt &attempt) {
   note_votes(request, attempt);
+  if (const NodeSet others = others_that_decide(attempt); others != 0) {
+    request.seen_by_ |= request.line_id_.empty() ? 0 : others;
+    return attempt.ask_also(others);
+  }
   const Failure cause = cause_of(request, attempt);
   if (cause.status == Status::NODES_MISMATCH && request.looks_left_ > 0) {
     --request.looks_left_;

@@ -2,6 +2,9 @@
 // See address.hpp. No message quotes the URL: where it cannot be taken apart, any part may be the password.
 #include "redis/address.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <algorithm>
 
 #include "base/read_number.hpp"
@@ -129,8 +132,11 @@ const char *read_network(Bytes text, ServerAddress &address) {
 
 // By its addresses, and by the one name that every resolver knows: others, such as db.localhost, some of them ask for.
 bool is_loopback(Bytes host) {
-  if (host == "::1") return true;
+  in6_addr ipv6{};
+  if (inet_pton(AF_INET6, std::string(host).c_str(), &ipv6) == 1)
+    return IN6_IS_ADDR_LOOPBACK(&ipv6) || (IN6_IS_ADDR_V4MAPPED(&ipv6) && ipv6.s6_addr[12] == 127);
   if (starts_with(host, "127.")) return host.find_first_not_of("0123456789.") == Bytes::npos;
+  if (host.ends_with('.')) host.remove_suffix(1);
   constexpr Bytes kName = "localhost";
   const auto is_same = [](char a, char b) { return (a | 0x20) == b; };  // in lower case
   return std::equal(host.begin(), host.end(), kName.begin(), kName.end(), is_same);

@@ -49,7 +49,8 @@ RemoteRequest::RemoteRequest(RemoteInstance &instance, RemoteOwner &owner, std::
     pack_word(metadata_, m.name);
     pack_word(metadata_, m.value);
   }
-  // One attempt takes what it takes, within the time-outs of the connection.
+  // One attempt takes what it takes: its turn behind those that were asked for before it, and the time-outs of the
+  // connection.
   if (params.wait != kNever && !params.tries_once()) wait_until_ = began_at_ + params.wait;
 }
 

@@ -10,6 +10,7 @@ from harness import SLOW, Agent, Server, eventually, main, recipe, same, status,
 from networks import Proxy
 
 SECRET = "s3cr3t-%-word"
+FORKS_TAKE_MS = 120000  # where all of those that may hang do (forking.h)
 
 
 def opened(agent, url, name="c", **options):
@@ -243,7 +244,7 @@ def a_child_of_a_fork_is_told_so_and_the_parent_goes_on():
     with Server() as server, Agent() as agent:
         opened(agent, server.url)
         lock = status(agent("acquire", "c", "forked"), "OK")
-        waiting = agent.ask("acquire", "c", "forked", wait_ms=3000)
+        waiting = agent.ask("acquire", "c", "forked", wait_ms=FORKS_TAKE_MS)
         time.sleep(0.1)
         same(agent("fork", "c", lock.lock).child, 0)
         status(agent("verify", "c", lock.lock), "OK")
@@ -262,7 +263,7 @@ def a_child_of_a_fork_has_no_part_in_the_tls_of_its_parent_who_goes_on_with_it()
     with Server(tls=CERTIFICATES.signed("forking", "localhost")) as server, Agent() as agent:
         own = over_tls(server, agent)
         lock = status(agent("acquire", "c", "forked"), "OK")
-        waiting = agent.ask("acquire", "c", "forked", wait_ms=10000)
+        waiting = agent.ask("acquire", "c", "forked", wait_ms=FORKS_TAKE_MS)
         time.sleep(0.1)
         connected = agent("told", "c").connected
         for with_own in ({}, own):

@@ -599,7 +599,8 @@ LIBLOCK_API liblock_status liblock_acquire(liblock_context *context, const void 
                                            const liblock_acquire_options *options, liblock_lock *lock,
                                            liblock_result *result);
 /* The same with one attempt: wait_ms and retries of the options count as 0. Never waits for a holder (on a server: for
- * one answer, and for replicas where they are asked for). Since 0.1. */
+ * one answer, behind those that the context was asked for before, and for replicas where they are asked for).
+ * Since 0.1. */
 LIBLOCK_API liblock_status liblock_try_acquire(liblock_context *context, const void *key, size_t key_size,
                                                const liblock_acquire_options *options, liblock_lock *lock,
                                                liblock_result *result);

@@ -54,6 +54,38 @@ UNIT_TEST(a_lease_is_renewed_on_the_other_nodes_while_one_takes_long_over_each) 
   s.keeps_who_holds_a_lock(8'000, 600, 2'500);
 }
 
+// The second node answers, with so much before it that others are asked instead.
+struct OneFarBehind : ThreeServers {
+  OneFarBehind() { nodes[1]->set_work(2 * kMillisecond); }
+  void falls_behind() {
+    is_granted(700, 2'000);
+    EXPECT(a->instance().nodes()[1]->is_ready() && a->instance().nodes()[1]->link.commands_waiting() > 256);
+  }
+};
+
+UNIT_TEST(a_lease_that_only_a_node_far_behind_can_keep_is_extended_there) {
+  OneFarBehind s;
+  s.write({2}, "held", Stage::record('d', 7, ""), 100);
+  auto &held = s.a->take("held", waiting_ms(0, 30'000));
+  s.world.run_ms(200);
+  auto &other = s.b->acquire({"held"}, without_waiting());
+  s.world.run_ms(100);
+  EXPECT(other.is(Status::BUSY));  // the third had it to give, and knows of a later token since
+  s.falls_behind();
+  const auto extended = s.a->extend(held.grant().handle, 20'000);
+  s.world.run_ms(2'000);
+  EXPECT(extended->is(Status::OK));
+}
+
+UNIT_TEST(a_key_that_is_free_but_for_what_one_node_kept_is_had_over_a_node_far_behind) {
+  OneFarBehind s;
+  s.write({2}, "k", Stage::record('d', 7, ""));
+  s.falls_behind();
+  const auto &wanted = s.a->acquire({"k"}, without_waiting());
+  s.world.run_ms(2'000);
+  EXPECT(wanted.is(Status::OK));
+}
+
 UNIT_TEST(first_ones_in_line_that_wait_for_a_holder_keep_no_others_from_their_turn) {
   ThreeServers s;
   s.servers_take(0);
@@ -71,4 +103,6 @@ UNIT_MAIN("bursts over a quorum",
           cmocka_unit_test(those_who_wait_for_their_turn_get_it_though_a_node_answers_nothing),
           cmocka_unit_test(a_node_that_takes_long_over_each_does_not_set_the_pace_of_all),
           cmocka_unit_test(a_lease_is_renewed_on_the_other_nodes_while_one_takes_long_over_each),
+          cmocka_unit_test(a_lease_that_only_a_node_far_behind_can_keep_is_extended_there),
+          cmocka_unit_test(a_key_that_is_free_but_for_what_one_node_kept_is_had_over_a_node_far_behind),
           cmocka_unit_test(first_ones_in_line_that_wait_for_a_holder_keep_no_others_from_their_turn))

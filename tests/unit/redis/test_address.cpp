@@ -53,11 +53,12 @@ UNIT_TEST(the_printable_form_has_no_credentials) {
 UNIT_TEST(a_password_is_in_the_open_where_it_leaves_the_host_without_tls) {
   for (const Bytes url : {"redis://:pw@host", "redis://me:pw@10.0.0.1:7000", "redis://:pw@127.example.org",
                           "redis://:pw@notlocalhost", "redis://:pw@[fe80::1]", "redis://:pw@localhost.example.org",
-                          "redis://:pw@db.localhost"})
+                          "redis://:pw@db.localhost", "redis://:pw@[::ffff:10.0.0.1]", "redis://:pw@localhost.."})
     EXPECT(read(url).sends_cleartext_password());
   for (const Bytes url : {"redis://host", "redis://me@host", "rediss://:pw@host", "unix:///run/redis.sock",
                           "redis://:pw@127.0.0.1", "redis://:pw@127.9.9.9:7000", "redis://:pw@[::1]",
-                          "redis://:pw@LocalHost"})
+                          "redis://:pw@LocalHost", "redis://:pw@localhost.", "redis://:pw@[::ffff:127.0.0.1]",
+                          "redis://:pw@[0:0:0:0:0:0:0:1]"})
     EXPECT(!read(url).sends_cleartext_password());
 }
 
