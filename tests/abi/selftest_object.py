@@ -91,10 +91,10 @@ def check_object(tap, directory):
 def check_flags(tap, directory):
     guards = ["-fstack-protector", "-fstack-clash-protection", "-fcf-protection=return", "-Wformat-security"]
 
-    def build(*words, file=ROOT / "core/base/assert.cpp"):
-        path = pathlib.Path(directory, "compile_commands.json")
-        path.write_text(json.dumps([{"directory": str(directory), "file": str(file),
-                                     "command": " ".join(["g++", "-O2", *words, "-c", str(file)])}]), encoding="utf-8")
+    def build(*words, file=ROOT / "core/base/assert.cpp", compiler="g++"):
+        path, command = pathlib.Path(directory, "compile_commands.json"), [compiler, "-O2", *words, "-c", str(file)]
+        path.write_text(json.dumps([{"directory": str(directory), "file": str(file), "command": " ".join(command)}]),
+                        encoding="utf-8")
         return [directory]
 
     if platform.machine() == "x86_64":  # where g++ knows all of these
@@ -103,6 +103,8 @@ def check_flags(tap, directory):
         expect_clean(tap, "stronger_guards_pass", script, build(*guards[1:], "-fstack-protector-strong"))
         expect_broken(tap, "a_build_without_a_file_of_the_library_is_found", script,
                       build(file=ROOT / "tests/x.cpp"), "there_are_files")
+        expect_broken(tap, "a_compiler_that_does_not_answer_is_no_excuse", script,
+                      build(*guards, compiler="false"), "can_be_asked")
         for guard in guards:
             name = guard.split("=")[0][2:].replace("-", "_")
             expect_broken(tap, f"a_file_without_{name}_is_found", script,

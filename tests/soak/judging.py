@@ -33,12 +33,13 @@ def wakes_p50_ms(samples, scope):
     return statistics.median(seen) / 1000 if seen else None
 
 
-def summary(samples, last, lasting, status):
+def summary(samples, last, lasting, status, minutes):
     warm_up_s = min(WARM_UP_S_MAX, samples[-1]["s"] / 5)
     judged = [one for one in samples if one["s"] >= warm_up_s]
     first, final = quarters(judged)
     rss_per_h = slope(judged, "rss_kib") / 1024
-    run = {"warm_up_s": round(warm_up_s, 1), "samples_taken": len(samples), "exit_status": status,
+    run = {"minutes": minutes, "lasted_s": samples[-1]["s"], "warm_up_s": round(warm_up_s, 1),
+           "samples_taken": len(samples), "exit_status": status,
            "rss_mib": {"first": round(statistics.median(one["rss_kib"] for one in first) / 1024, 2),
                        "last": round(statistics.median(one["rss_kib"] for one in final) / 1024, 2),
                        "per_hour": round(rss_per_h, 3),
@@ -61,6 +62,7 @@ def summary(samples, last, lasting, status):
 def rules(run):
     """Name, whether it held, the figures."""
     rss = run["rss_mib"]
+    yield ("it lasts as long as it was told", run["lasted_s"] >= 60 * run["minutes"], f"{run['lasted_s']:.0f} s")
     yield ("memory does not grow", rss["per_hour"] < RSS_MIB_PER_H_MAX or rss["rise"] < RSS_RISE_MIB_MAX,
            f"{rss['per_hour']:+.2f} MiB/h after a warm-up of {run['warm_up_s']:.0f} s, "
            f"from {rss['first']} to {rss['last']} MiB")

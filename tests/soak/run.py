@@ -205,9 +205,9 @@ def main():
     with Server(*KEEPS_DATA) as server, Quorum(NODES, *KEEPS_DATA, max_ttl_ms=QUORUM_MAX_TTL_MS) as quorum:
         soak = Soak(given, server, quorum)
         status = soak.run()
-    run = judging.summary(soak.samples, soak.last, sorted(soak.lasting), status)
+    run = judging.summary(soak.samples, soak.last, sorted(soak.lasting), status, given.minutes)
     run |= {"when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "minutes": given.minutes, "seed": given.seed, "faults": soak.bender.counts,
+            "seed": given.seed, "faults": soak.bender.counts,
             "cpu_percent": round(soak.cpu_percent, 1), "command": f"./dev soak {given.minutes:g}",
             "samples": soak.samples[::max(1, -(-len(soak.samples) // SAMPLES_KEPT))]}
     write_csv(given.folder / "samples.csv", soak.samples)
