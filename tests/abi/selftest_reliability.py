@@ -55,14 +55,15 @@ def bent_by(kind):
     del others["kind 22"]["single"]
     others["kind 5"]["quorum"] |= {"felt": 0}
     return {"seeds": [1, 2, 3, 4, 5], "nothing": {"single": kind | {"felt": 3}},
-            "kinds": {**others, "client-stopped": {"single": kind | {"hits": 100}}}}
+            "kinds": {**others, "client-stopped": {"single": kind | {"hits": 50}}}}
 
 
 def good_results():
     an_hour = [one | {"s": 6 * one["s"]} for one in level_samples()]
-    soak = judging.summary(an_hour, told(), [], 0) | {"minutes": 60, "samples": an_hour}
+    soak = judging.summary(an_hour, told(), [], 0, 59) | {"minutes": 60, "samples": an_hour}
     walks = {f"scenario {number}: each {call} may fail": "7" for number in range(30) for call in goals.CALLS}
-    kind = {"runs": 5, "hits": 60, "felt": 4, "traces": 1, "violations": 0, "guard_violations": 0, "stuck": 0}
+    kind = {"runs": 5, "hits": 60, "felt": 4, "beside": 3, "traces": 1, "violations": 0, "guard_violations": 0,
+            "stuck": 0, "ways": {"one": 3, "other": 2}, "seeds": 5}
     return {
         "sim": {"seeds": 3600, "failures": [], "counters": {
             "simulated_ms": 144_000_000, "grants": 1, "orphans_undone": 1, "fault_pause": 1, "lives_inside": 3000,
@@ -72,7 +73,7 @@ def good_results():
         "fuzz": {"executions": dict.fromkeys(FUZZED, 1000), "seconds": 10, "findings": 0},
         "soak": soak, "security": {"counts": {"secrets planted": 1, "bytes searched": 1, OPEN: 1}, "found": 0},
         "coverage": {"parts": {"engine": {"branches": 90.0, "lines": 99.0}}},
-        "nemesis": bent_by(kind), "nemesis-valkey": bent_by(kind),
+        "nemesis": bent_by(kind), "nemesis-each": bent_by(kind | {"beside": 0}), "nemesis-valkey": bent_by(kind),
         "gate": {"seconds": 2700, "suites": 20, "failed": 0, "processors": 2},
         "suites": {
             "queue": suite({"queue": (3, {CUT: "100000 hand-overs, 9 cuts",
@@ -103,7 +104,11 @@ FALLS = [
     ("G3", change(("nemesis", "kinds", "kind 5", "quorum", "stuck"), 1)),
     ("G3", change(("nemesis", "unended"), 1)), ("G3", change(("nemesis-valkey", "missing"), ["judge"])),
     ("G3", lambda results: results["nemesis"]["kinds"]["kind 3"].pop("single")),
-    ("G8", change(("nemesis", "kinds", "client-stopped", "single", "hits"), 99)),
+    ("G8", change(("nemesis", "kinds", "client-stopped", "single", "hits"), 49)),
+    ("G8", change(("nemesis-each", "kinds", "client-stopped", "single", "hits"), 49)),
+    ("G3", change(("nemesis-each", "kinds", "kind 3", "single", "ways"), {"one": 5, "other": 0})),
+    ("G3", change(("nemesis", "kinds", "client-stopped", "single", "beside"), 0)),
+    ("G3", change(("nemesis-each", "kinds", "kind 3", "single", "violations"), 1)),
     ("G8", change(("suites", "redis", "programs", "stops", "tests"), {})),
     ("G3", change(("nemesis", "seeds"), [1, 2])),
     ("G3", change(("nemesis-valkey", "kinds", "kind 3", "quorum", "guard_violations"), 1)),
@@ -273,8 +278,8 @@ RISES = [
     ("quorum: the key", lambda one: one.update(quorum_hand_overs=min(one["quorum_hand_overs"], 1000)))]
 
 
-def broken(samples, last=None, lasting=(), status=0):
-    run = judging.summary(samples, last or told(), list(lasting), status)
+def broken(samples, last=None, lasting=(), status=0, minutes=9.9):
+    run = judging.summary(samples, last or told(), list(lasting), status, minutes)
     return [name for name, holds, _ in judging.rules(run) if not holds]
 
 
@@ -293,6 +298,8 @@ def check_soak(tap):
         tap.rule(f"{name}_are_seen", [] if len(broken(level_samples(), last)) == 1 else ["it passed"])
     fell = broken(level_samples(), lasting=["k"])
     tap.rule("a_key_that_never_expires_is_seen", [] if len(fell) == 1 else [str(fell)])
+    fell = broken(level_samples(), minutes=10)
+    tap.rule("an_end_before_its_time_is_seen", [] if fell == ["it lasts as long as it was told"] else [str(fell)])
     tap.rule("a_client_that_dies_is_seen", [] if len(broken(level_samples(), status=-6)) == 1 else ["it passed"])
 
 

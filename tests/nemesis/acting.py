@@ -2,6 +2,7 @@
 """The nemesis of one world: begins faults of the given kinds at random moments, some at once, until every kind had its
 turn and the time is over; and knows afterwards which of them hit, that is, acted while an operation was in flight, and
 which were felt: something in flight did not come to the end that it has elsewhere, or took far longer to."""
+import collections
 import contextlib
 import dataclasses
 import statistics
@@ -28,6 +29,7 @@ class Act:
     who: tuple
     begin: int
     end: int = 0
+    way: str = ""  # the function that began it
 
 
 class Nemesis(BadServers, BadLines, BadClients, Bender):
@@ -43,7 +45,9 @@ class Nemesis(BadServers, BadLines, BadClients, Bender):
         self.acts = []
         self.wanted = list(kinds)
         self.bag = []
-        self.kind = None
+        self.kind = self.way = None
+        # Worlds of seeds that follow each other begin with other ways.
+        self.tries = collections.Counter({kind.name: world.seed for kind in kinds})
 
     def run(self, seconds):
         """False: a kind had no turn. Without kinds nothing happens."""
@@ -84,20 +88,23 @@ class Nemesis(BadServers, BadLines, BadClients, Bender):
         kind = self.bag[-1]
         self.kind, counted, acts = kind, sum(self.counts.values()), len(self.acts)
         began = time.monotonic_ns()
+        ways = kind.ways(self.context)
+        self.way = ways[self.tries[kind.name] % len(ways)]
+        self.tries[kind.name] += 1
         with contextlib.suppress(ServerError, OSError):  # it has not read its files yet
-            getattr(self, self.dice.choice(kind.choices(self.context)))()
+            getattr(self, self.way)()
         if sum(self.counts.values()) == counted:
             self.bag.insert(0, self.bag.pop())
             return
         self.bag.pop()
         if len(self.acts) == acts:  # over at once
-            self.acts.append(Act(kind.name, kind.name, (), began, time.monotonic_ns()))
+            self.acts.append(Act(kind.name, kind.name, (), began, time.monotonic_ns(), self.way))
         elif self.acts[-1].who[0] != "client":  # which was looked for first
             self.acts[-1].begin = began
 
     def begin(self, who, what, seconds, end):
         self.counts[what] += 1
-        act = Act(self.kind.name, what, who, time.monotonic_ns())
+        act = Act(self.kind.name, what, who, time.monotonic_ns(), way=self.way)
         self.acts.append(act)
 
         def end_and_note():
@@ -120,6 +127,12 @@ def hits(acts, calls):
                        for call in calls)
         return any(begin <= act.end + REACHES_NS and end >= act.begin for begin, end in flights)
     return [act for act in acts if hit(act)]
+
+
+def beside(acts):
+    """Those during which another kind acted as well."""
+    return [act for act in acts if any(other.kind != act.kind and other.begin <= act.end and other.end >= act.begin
+                                       for other in acts)]
 
 
 def disturbed(calls):

@@ -26,9 +26,13 @@ class BadClients:
     def holder(self):
         return self.client_that(lambda _, moment: moment.state == HOLDING)
 
-    def waiter(self):
-        return self.client_that(
-            lambda _, moment: moment.state == ASKING and time.monotonic_ns() - moment.asked > WAITS_SINCE_NS)
+    def first_in_line(self):
+        """Lines are in the order of asking."""
+        def is_first(_, moment):
+            return moment.state == ASKING and time.monotonic_ns() - moment.asked > WAITS_SINCE_NS and not any(
+                other.state == ASKING and other.key == moment.key and other.asked < moment.asked
+                for name in self.names for other in self.clients.moments(name))
+        return self.client_that(is_first)
 
     def stop_client(self):
         who, name = self.holder()
@@ -50,8 +54,8 @@ class BadClients:
     def kill_holder(self):
         self.kill_one("holder killed", *self.holder())
 
-    def kill_waiter(self):
-        self.kill_one("waiter killed", *self.waiter())
+    def kill_first_in_line(self):
+        self.kill_one("first in line killed", *self.first_in_line())
 
     # Only clients whose runtime outlives a fork understand it.
     def fork_holder(self):

@@ -70,13 +70,19 @@ class BadServers:
         self.begin(who, "scripts forgotten", self.short(), end)
 
     # Its locks end early, or late; and so again when the step is taken back.
-    def step_clock(self):
+    def step_ahead(self):
+        self.step_clock("clock stepped ahead", 1)
+
+    def step_back(self):
+        self.step_clock("clock stepped back", -1)
+
+    def step_clock(self, what, direction):
         who, server = self.server()
         if server:
-            set_clock(server, self.dice.choice([-1, 1]) * self.dice.choice([0.3, 1, 5]) * (0.5 + self.dice.random()))
+            set_clock(server, direction * self.dice.choice([0.3, 1, 5]) * (0.5 + self.dice.random()))
             seconds, micros = map(int, server.call("TIME"))
-            self.traces["clock-stepped"] += abs(seconds + micros / 1e6 - time.time()) > 0.1
-            self.begin(who, "clock stepped", self.lease * (0.5 + self.dice.random()), lambda: set_clock(server, 0))
+            self.traces["clock-stepped"] += direction * (seconds + micros / 1e6 - time.time()) > 0.1
+            self.begin(who, what, self.lease * (0.5 + self.dice.random()), lambda: set_clock(server, 0))
 
     # The replica takes over, with what it has; the old one comes back empty, as its replica.
     def fail_over(self):

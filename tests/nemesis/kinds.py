@@ -7,10 +7,17 @@ one group act together in one world, since they need the same servers and leave 
     apart    the same, every process in a network namespace of its own
     lost     one server that forgets: two may hold at once; tokens rise, and who looks at them loses nothing
     stepped  one server whose clock jumps: the same
+
+Where all act together, kinds that ask for nothing of their group's servers keep others company, so that these meet
+holders that are stopped or killed, and lines that fail, as well.
 """
 import dataclasses
 
 EXCLUSION = {"whole", "liars", "apart"}
+OF_CLIENTS, OF_LINES = ("client-stopped", "client-killed"), ("delayed", "reset-in-reply")
+# Lines of the namespaces are cut, and nothing else.
+COMPANY = {"whole": (), "liars": OF_CLIENTS + OF_LINES, "apart": OF_CLIENTS + ("killed", "stopped", "messages-cut"),
+           "lost": OF_CLIENTS + OF_LINES, "stepped": OF_CLIENTS + OF_LINES}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,13 +27,13 @@ class Kind:
     what: str
     single: str  # its group there; empty: it does not apply
     quorum: str
-    functions: tuple  # of Nemesis, one of which is taken each time
+    functions: tuple  # of Nemesis, which take turns: the ways in which it acts
     of_quorum: tuple = ()  # further ones over a quorum
 
     def group(self, context):
         return self.single if context == "single" else self.quorum
 
-    def choices(self, context):
+    def ways(self, context):
         return self.functions + (self.of_quorum if context == "quorum" else ())
 
 
@@ -44,7 +51,7 @@ KINDS = [
     Kind(9, "made-replica", "REPLICAOF, and back", "whole", "whole", ("demote",)),
     Kind(10, "loading", "restarted, and reads its files for long", "whole", "whole", ("load_slowly",)),
     Kind(11, "busy", "a script that does not end", "whole", "whole", ("keep_busy",)),
-    Kind(12, "clock-stepped", "the time of day jumps ahead or back", "stepped", "liars", ("step_clock",)),
+    Kind(12, "clock-stepped", "the time of day jumps ahead or back", "stepped", "liars", ("step_ahead", "step_back")),
     Kind(13, "replies-dropped", "what servers answer is gone", "whole", "whole", ("drop_replies",)),
     Kind(14, "delayed", "requests arrive after they were given up, late, or in another order", "whole", "whole",
          ("hold_requests", "reorder_lines", "slow_line")),
@@ -55,8 +62,8 @@ KINDS = [
     Kind(18, "partitioned", "packets from one to the other are lost", "apart", "apart",
          ("cut_line", "cut_one_way", "isolate"), ("ring",)),
     Kind(19, "client-stopped", "SIGSTOP of a client for longer than its lease", "whole", "whole", ("stop_client",)),
-    Kind(20, "client-killed", "SIGKILL of a client that holds, or waits", "whole", "whole",
-         ("kill_holder", "kill_waiter")),
+    Kind(20, "client-killed", "SIGKILL of a client that holds, or waits first in line", "whole", "whole",
+         ("kill_holder", "kill_first_in_line")),
     Kind(21, "client-forked", "a holder forks", "whole", "whole", ("fork_holder",)),
     Kind(22, "messages-cut", "CLIENT KILL TYPE pubsub", "whole", "whole", ("cut_messages",)),
     Kind(23, "failed-over", "killed, and its replica promoted", "lost", "", ("fail_over",)),
@@ -81,3 +88,7 @@ def groups(context, kinds):
         if kind.group(context):
             found.setdefault(kind.group(context), []).append(kind)
     return found
+
+
+def in_company(group, kinds):
+    return kinds + [named(name) for name in COMPANY[group] if named(name) not in kinds]

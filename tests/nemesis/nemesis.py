@@ -5,8 +5,9 @@
 workload, and a table; what is wrong comes with the command that repeats it and the place of its history.
 
 Usage: nemesis.py --build DIR [--seed N | --seeds A-B] [--kind NAME,…]… [--context single|quorum] [--seconds S] [--each]
-                  [--workloads] [--jobs N] [--json FILE]
-Without --kind all of them, together as far as they can be; --each: every kind in a world of its own, and one in which
+                  [--group NAME] [--workloads] [--jobs N] [--json FILE]
+Without --kind all of them, together as far as they can be; --group: the kinds in one world of that group, whatever
+theirs is, as worlds in which all act together are repeated; --each: every kind in a world of its own, and one in which
 nothing happens, to know how much is felt then; --workloads: these alone, and no world."""
 import argparse
 import concurrent.futures
@@ -23,7 +24,7 @@ import islands  # noqa: E402
 import run_world  # noqa: E402
 import workloads  # noqa: E402
 from harness import die_with_parent  # noqa: E402
-from kinds import CONTEXTS, KINDS, NOTHING, groups, named  # noqa: E402
+from kinds import COMPANY, CONTEXTS, KINDS, NOTHING, groups, in_company, named  # noqa: E402
 from report import Report  # noqa: E402
 from tools_of import Tools  # noqa: E402
 
@@ -38,6 +39,7 @@ def arguments():
     parser.add_argument("--seeds", help="A-B: a run of everything for each")
     parser.add_argument("--kind", action="append", help="by name or number; several with commas")
     parser.add_argument("--context", choices=CONTEXTS)
+    parser.add_argument("--group", choices=COMPANY, help="the world in which these kinds act (kinds.py)")
     parser.add_argument("--seconds", type=float, help="of faults in each world")
     parser.add_argument("--each", action="store_true", help="every kind in a world of its own")
     parser.add_argument("--workloads", action="store_true", help="these alone")
@@ -69,8 +71,10 @@ def worlds(words):
     planned = []
     for seed in words.seeds:
         for context in words.contexts:
-            for group, kinds in groups(context, words.kinds).items():
-                for part in [[kind] for kind in kinds] if words.each else [kinds]:
+            of = {words.group: words.kinds} if words.group else groups(context, words.kinds)
+            for group, kinds in of.items():
+                together = kinds if words.kind else in_company(group, kinds)
+                for part in [[kind] for kind in kinds] if words.each else [together]:
                     seconds = words.seconds or max(SECONDS_LEAST, SECONDS_FOR_KIND[context] * len(part))
                     planned.append((context, group, part, seed, seconds))
     return sorted(planned, key=lambda one: -one[4])

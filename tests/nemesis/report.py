@@ -8,7 +8,7 @@ import shlex
 
 from kinds import NOTHING
 
-FIGURES = ("runs", "hits", "felt", "traces", "violations", "guard_violations", "stuck")
+FIGURES = ("runs", "hits", "felt", "beside", "traces", "violations", "guard_violations", "stuck")
 TRACES_FROM = 5  # so many acts, of which not each leaves one; but for those of which each does
 EACH_LEAVES_ONE = ("clock-stepped", "client-stopped", "client-killed", "loading")
 WRITTEN_MAX = 5  # of the lines that say what is wrong
@@ -24,6 +24,7 @@ class Report:
         self.words, self.has_islands = words, has_islands
         self.number = self.failed = 0
         self.kinds = {}  # (number, kind, context): figures; of all worlds in which it acted
+        self.ways, self.seeds = {}, {}  # (kind, context): how often it acted in each way; seeds with which it did
         self.sums = collections.Counter()
         self.missing = sorted(missing)
         for what, why in missing.items():
@@ -46,9 +47,9 @@ class Report:
         return " ".join([*surroundings, "python3 tests/nemesis/nemesis.py --build", shlex.quote(self.words.build),
                          *["--c-alone"] * self.words.c_alone, *more])
 
-    def repeat(self, context, kinds, seed, seconds):
+    def repeat(self, context, group, kinds, seed, seconds):
         names = ",".join(kind.name for kind in kinds)
-        return self.command(f"--context {context} --kind {names} --seed {seed} --seconds {seconds:g}")
+        return self.command(f"--context {context} --group {group} --kind {names} --seed {seed} --seconds {seconds:g}")
 
     @staticmethod
     def explain(error):
@@ -62,7 +63,7 @@ class Report:
         if "error" in told:
             self.tell(False, f"{name}: comes to its end")
             self.sums["unended"] += 1
-            print(f"# again: {self.repeat(context, kinds, seed, seconds)}")
+            print(f"# again: {self.repeat(context, group, kinds, seed, seconds)}")
             self.explain(told["error"])
             return
         violations, unguarded, stuck = told["violations"], told["guard_violations"], told["stuck"]
@@ -70,6 +71,9 @@ class Report:
             figures = self.kinds.setdefault((kind.number, kind.name, context), collections.Counter())
             figures.update(told["kinds"][kind.name], violations=len(violations), guard_violations=len(unguarded),
                            stuck=len(stuck), traces=told["traces"].get(kind.name, 0))
+            self.ways.setdefault((kind.name, context), collections.Counter()).update(told["ways"][kind.name])
+            if told["kinds"][kind.name]["hits"]:
+                self.seeds.setdefault((kind.name, context), set()).add(seed)
         self.sums.update(operations=told["operations"], holds=told["holds"], hand_overs=told["hand_overs"],
                          passed_on=told["passed_on"],
                          doubles_outside=0 if violations else told["doubles"], worlds=1)
@@ -83,7 +87,7 @@ class Report:
         if not holds:
             for line in [*violations[:WRITTEN_MAX], *unguarded[:WRITTEN_MAX], *stuck]:
                 print(f"# {line}")
-            print(f"# again: {self.repeat(context, kinds, seed, seconds)}")
+            print(f"# again: {self.repeat(context, group, kinds, seed, seconds)}")
             print(f"# history: {told['history']}", flush=True)
 
     def workload(self, told, context, way):
@@ -110,6 +114,8 @@ class Report:
                       f"{figures['runs']} times, {figures['hits']} of them hit, {figures['felt']} were felt")
             if kind != NOTHING.name and figures["runs"] >= (1 if kind in EACH_LEAVES_ONE else TRACES_FROM):
                 self.tell(figures["traces"] > 0, f"{context}: {kind} left its traces", f"{figures['traces']}")
+            if not (self.words.each or self.words.kind) and figures["runs"] >= TRACES_FROM:
+                self.tell(figures["beside"] > 0, f"{context}: {kind} acted beside others", f"{figures['beside']} times")
         for kind, figures in self.of_both().items():
             if kind != NOTHING.name and figures["runs"] >= TRACES_FROM:
                 self.tell(figures["traces"] > 0, f"{kind} left its traces", f"{figures['traces']}")
@@ -131,18 +137,21 @@ class Report:
         return sums
 
     def table(self):
-        print(f"# {'kind':22} {'context':8} {'runs':>6} {'hits':>6} {'felt':>6} {'traces':>7} {'violations':>11} "
+        print(f"# {'kind':22} {'context':8} {'runs':>6} {'hits':>6} {'felt':>6} {'beside':>6} {'traces':>7} "
+              f"{'violations':>11} "
               f"{'of the guard':>13} {'stuck':>6}")
         for (number, kind, context), figures in sorted(self.kinds.items()):
             print(f"# {number:>2} {kind:19} {context:8} " + " ".join(
-                f"{figures[name]:>{width}}" for name, width in zip(FIGURES, (6, 6, 6, 7, 11, 13, 6))))
+                f"{figures[name]:>{width}}" for name, width in zip(FIGURES, (6, 6, 6, 6, 7, 11, 13, 6))))
         print(f"# {self.sums['operations']} operations, {self.sums['hand_overs']} hand-overs, "
               f"{self.sums['doubles_outside']} times two held at once where that is not promised")
 
     def as_data(self):
         kinds = {}
         for (_, kind, context), figures in sorted(self.kinds.items()):
-            kinds.setdefault(kind, {})[context] = {name: figures[name] for name in FIGURES}
+            kinds.setdefault(kind, {})[context] = {
+                **{name: figures[name] for name in FIGURES}, "ways": dict(self.ways[kind, context]),
+                "seeds": len(self.seeds.get((kind, context), ()))}
         nothing = kinds.pop(NOTHING.name, {})
         seeds = self.words.seeds
         again = f"--seeds {seeds[0]}-{seeds[-1]}{' --each' if self.words.each else ''}"

@@ -4,7 +4,7 @@ import random
 import shutil
 import time
 
-from acting import Nemesis, felt, hits
+from acting import Nemesis, beside, felt, hits
 from harness import SLOW, eventually
 from judging import judge
 from worlds import World
@@ -42,9 +42,12 @@ def run(context, group, kinds, seed, seconds, tools, way="careful"):
         told = judge(clients, group, tools["check"], tools["judge"])
         told["stuck"] = stuck + clients.wrong + ([] if had_turns else ["not every kind of fault had its turn"])
         acts, calls = nemesis.acts, clients.calls()
-        counted = {"runs": acts, "hits": hits(acts, calls), "felt": felt(acts, calls)}
+        counted = {"runs": acts, "hits": hits(acts, calls), "felt": felt(acts, calls), "beside": beside(acts)}
         told["kinds"] = {kind.name: {what: sum(act.kind == kind.name for act in some) for what, some in counted.items()}
                          for kind in kinds}
+        told["ways"] = {kind.name: dict.fromkeys(kind.ways(context), 0) for kind in kinds}
+        for act in acts:
+            told["ways"][act.kind][act.way] += 1
         told.update(context=context, group=group, seed=seed, nodes=world.nodes, languages=sorted(tools["programs"]),
                     faults=dict(nemesis.counts), traces=traces(nemesis, world, clients),
                     holds_by={name: len(clients.holds(name)) for name in clients.names})

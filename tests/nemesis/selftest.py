@@ -16,11 +16,11 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 import islands  # noqa: E402
-from acting import Act, Nemesis, felt, hits  # noqa: E402
+from acting import Act, Nemesis, beside, felt, hits  # noqa: E402
 from clients import Call  # noqa: E402
 from harness import die_with_parent, eventually  # noqa: E402
 from judging import HEARS_WITHIN_NS, judge  # noqa: E402
-from kinds import named  # noqa: E402
+from kinds import CONTEXTS, KINDS, groups, in_company, named  # noqa: E402
 from tools_of import Tools  # noqa: E402
 from worlds import World  # noqa: E402
 
@@ -113,7 +113,7 @@ def where_the_machine_allows_namespaces_each_process_has_its_own(tools):
         clients = world.crew()
         for name in clients.names:
             clients.start(name)
-        assert eventually(lambda: all(clients.held_since(name, 0) for name in clients.names[:2]))
+        assert eventually(lambda: all(clients.moments(name) for name in clients.names)), "not all came up"
         processes = [os.getpid(), world.servers[0].process.pid, *[one.pid for one in clients.running.values()]]
         seen = [os.readlink(f"/proc/{one}/ns/net") for one in processes]
         clients.end()
@@ -158,6 +158,23 @@ def an_act_counts_as_felt_where_something_went_otherwise_and_as_a_hit_where_some
     acts = [quiet, missed, slow, lost, other]
     assert hits(acts, calls) == [quiet, slow, lost], hits(acts, calls)
     assert felt(acts, calls) == [slow, lost], felt(acts, calls)
+
+
+@test
+def an_act_is_beside_others_where_another_kind_acts_at_the_same_time(_):
+    long, within, same_kind, behind = Act("a", "", (), 0, 9), Act("b", "", (), 3, 3), Act("b", "", (), 2, 4), \
+        Act("c", "", (), 10, 12)
+    assert beside([long, within, behind]) == [long, within]
+    assert beside([within, same_kind, behind]) == []
+
+
+@test
+def kinds_keep_each_other_company_where_all_act_together(_):
+    for context in CONTEXTS:
+        for group, kinds in groups(context, KINDS).items():
+            together = in_company(group, kinds)
+            assert len(together) >= 5 and len(set(together)) == len(together), (context, group)
+            assert {named("client-stopped"), named("client-killed")} <= set(together), (context, group)
 
 
 class Told:

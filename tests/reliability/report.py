@@ -8,6 +8,7 @@
   report.py ROOT --stamp T  notes of which commit, and on how many processors, that is which was left there since T
                             (seconds since 1970)
   report.py ROOT --check    wants the page to be what results.json says, and each goal to be met there; TAP
+  report.py ROOT --goal G   says what the suites left of that goal; status 1 where it is not met by that
 """
 import argparse
 import datetime
@@ -26,12 +27,12 @@ from tap import Tap  # noqa: E402
 KEPT = HERE / "results.json"
 BEGIN = "<!-- reliability: begin (written by tests/reliability/report.py --write) -->"
 END = "<!-- reliability: end -->"
-SINGLE = ("sim", "mutants", "mutants-elsewhere", "fuzz", "soak", "security", "coverage", "nemesis", "nemesis-valkey",
-          "gate")
+SINGLE = ("sim", "mutants", "mutants-elsewhere", "fuzz", "soak", "security", "coverage", "nemesis", "nemesis-each",
+          "nemesis-valkey", "gate")
 SIZES = ["quick", "gate", "nightly"]
 # How much of it there was, by which a small run does not take the place of a large one.
 WEIGHTS = {"sim": lambda run: run["seeds"], "soak": lambda run: run["minutes"], "fuzz": lambda run: run["seconds"],
-           "nemesis": lambda run: run["worlds"], "nemesis-valkey": lambda run: run["worlds"]}
+           **dict.fromkeys(("nemesis", "nemesis-each", "nemesis-valkey"), lambda run: run["worlds"])}
 WHAT_BEFALLS = {
     "arrival": "a process begins", "break": "connections are reset",
     "cut": "nothing passes between a process and a node",
@@ -191,52 +192,62 @@ def goals_table(results):
 
 
 def kinds_table(run):
-    rows = [(name, context, one["runs"], one["hits"], one["traces"], one["felt"], one["violations"],
-             one["guard_violations"], one.get("stuck", ""))
+    rows = [(name, context, one["seeds"], ", ".join(f"{way.replace('_', ' ')} {count}"
+                                                    for way, count in one["ways"].items()),
+             one["hits"], one["beside"], one["traces"], one["felt"], one["violations"], one["guard_violations"],
+             one["stuck"])
             for name, kind in sorted(run["kinds"].items()) for context, one in sorted(kind.items())]
-    return table(("kind", "on", "begun", "in flight", "traces", "felt", "promises broken", "older tokens let in",
-                  "did not go on"), rows)
+    return table(("kind", "on", "seeds", "begun", "in flight", "beside others", "traces", "felt", "promises broken",
+                  "older tokens let in", "did not go on"), rows)
+
+
+def of_nemesis(run):
+    return f"{kinds_table(run)}\n\n{run['operations']:,} operations, {run['hand_overs']:,} hand-overs, " \
+        f"{run['doubles_outside']} times two held at once where that is not promised; without a guard " \
+        f"{run['lost_updates_without_guard']} updates were lost (the test bites), with it {run['with_guard']}. " \
+        f"Again: `{run['command']}`, {run['day']}."
 
 
 def nemesis_table(results):
     run = results.get("nemesis")
     if not run:
         return None
-    others = results.get("nemesis-valkey")
-    valkey = f"\n\n### On Valkey\n\n{kinds_table(others)}\n\nAgain: `{others['command']}`, {others['day']}." \
-        if others else ""
-    nothing = f" Of acts that do nothing {100 * goals.share_felt(run['nothing']):.0f} % count as felt, too." \
-        if run.get("nothing") else ""
-    aside = f", {run['doubles_outside']} times two held at once" if "doubles_outside" in run else ""
+    alone, valkey = results.get("nemesis-each"), results.get("nemesis-valkey")
+    nothing = f" Of acts that do nothing {100 * goals.share_felt(alone['nothing']):.0f} % count as felt, too." \
+        if alone and alone["nothing"] else ""
     who_cuts = "Where lines are cut, the kernel loses the packets: each process had a network namespace of its own." \
-        if run.get("has_islands") else "Lines were cut by a proxy: no network namespaces could be made there."
-    return "## Kinds of nemesis\n\n" + kinds_table(run) + \
-        "\n\nIn flight: an acquire or a release was. Traces: clients' connections that a killed server had, keys that" \
-        " were emptied or evicted, requests that a stopped server had not read, answers LOADING, BUSY, READONLY, OOM " \
-        "and NOSCRIPT, clocks that were elsewhere, pieces that were swallowed, held up, reset, or sent on as others " \
-        "than they came, those behind their sender's end, packets that were sent again, connections that were ended, " \
-        "clients that stood still or were gone, children that found what they should, clients that came to the node " \
-        "of another quorum. Felt: a call met by it failed, or its client was gone; or a release took more than five " \
-        f"times as long as half of them do.{nothing}\n\nPromised, and judged, is that nobody holds what another one " \
-        "holds, that tokens rise, that no update of the resource that looks at tokens is lost, and that " \
-        "everybody goes on. Of one server that forgets what it was told, or whose clock jumps (wiped, " \
-        "rolled-back, emptied, evicting, failed-over, clock-stepped) " \
-        f"the first of these is not promised{aside}: there the token is what protects.\n\n{who_cuts} " \
-        f"{run.get('operations', 0):,} operations, {run.get('hand_overs', 0):,} hand-overs; without a guard " \
-        f"{run.get('lost_updates_without_guard', 0)} updates were lost (the test bites), with it " \
-        f"{run.get('with_guard', 0)}. Again: `{run.get('command', '')}`, {run['day']}." + valkey
+        if run["has_islands"] else "Lines were cut by a proxy: no network namespaces could be made there."
+    more = "".join(f"\n\n### {title}\n\n{of_nemesis(one)}"
+                   for title, one in (("Each alone", alone), ("On Valkey", valkey)) if one)
+    return "## Kinds of nemesis\n\n" \
+        "Together, as far as they can be. Seeds: those with which it acted. In flight: an acquire or a release was. " \
+        "Beside others: another kind acted at the same time. Traces: clients' connections that a killed server had, " \
+        "keys that were emptied or evicted, requests that a stopped server had not read, answers LOADING, BUSY, " \
+        "READONLY, OOM and NOSCRIPT, clocks that were elsewhere, pieces that were swallowed, held up, reset, or sent " \
+        "on as others than they came, those behind their sender's end, packets that were sent again, connections " \
+        "that were ended, clients that stood still or were gone, children that found what they should, clients that " \
+        "came to the node of another quorum. Felt: a call met by it failed, or its client was gone; or a release " \
+        f"took more than five times as long as half of them do.{nothing}\n\nPromised, and judged, is that nobody " \
+        "holds what another one holds, that tokens rise, that no update of the resource that looks at tokens is " \
+        "lost, and that everybody goes on. Of one server that forgets what it was told, or whose clock jumps (wiped, " \
+        "rolled-back, emptied, evicting, failed-over, clock-stepped) the first of these is not promised: there the " \
+        f"token is what protects. {who_cuts}\n\n{of_nemesis(run)}{more}"
 
 
 def faults_table(results):
     sim = results.get("sim")
     if not sim:
         return None
-    counts = {name.removeprefix("fault_").replace("_", " "): count
-              for name, count in sorted(sim["counters"].items()) if name.startswith("fault_")}
-    rows = [(name, WHAT_BEFALLS[name], f"{count:,}") for name, count in counts.items()]
+    rows, others = [], []
+    for counter, count in sorted(sim["counters"].items()):
+        name = counter.removeprefix("fault_").replace("_", " ")
+        if counter.startswith("fault_"):
+            rows.append((name, WHAT_BEFALLS[name], f"{count:,}"))
+        else:
+            others.append(f"{name} {count:,}")
     return f"## Faults in {sim['seeds']:,} simulated lives\n\n" + table(("kind", "what happens", "times"), rows) + \
-        "\n\nEach seed by itself, after `./dev test quick sim`: `build/release/tests/sim/sim-quorum --seed N`; " \
-        f"{sim['day']}."
+        f"\n\nAll else that was counted there: {', '.join(others)}.\n\nEach seed by itself, after `./dev test quick " \
+        f"sim`: `build/release/tests/sim/sim-quorum --seed N`; {sim['day']}."
 
 
 def mutants_table(results):
@@ -364,6 +375,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--stamp", type=float, metavar="T")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--goal", metavar="G")
     words = parser.parse_args()
     root = words.root.resolve()
     page = root / "docs/reliability.md"
@@ -379,6 +391,11 @@ def main():
         stamp(root, left, words.stamp)
         return
     results = gathered(left)
+    if words.goal:
+        there, is_met = next((there, is_met) for name, _, there, is_met, *_ in goals.judged(goals.Results(results))
+                             if name == words.goal)
+        print(f"{words.goal}: {there}")
+        sys.exit(not is_met)
     if not words.write:
         print(render(results) if len(results) > 1 or results["suites"] else
               "report: no suite has left anything in build/reliability yet; what is kept: docs/reliability.md")

@@ -15,10 +15,13 @@ nemesis() { # NAME of the figures, ARGUMENT of nemesis.py…
 }
 
 # Most of what it takes is waiting, for connections that broke.
-torture() { run_suites release torture -- --jobs 4 --timeout-multiplier 3; }
+torture() {
+  run_suites release torture -- --jobs 4 --timeout-multiplier 3
+  check each_kind_of_call_failed_in_thirty_scenarios python3 "$root/tests/reliability/report.py" "$root" --goal G14
+}
 bent() {
   run_program "$root/tests/nemesis/selftest.py" --build "$build_root/release"
-  nemesis nemesis --jobs 3
+  nemesis nemesis --jobs 3 "$@"
 }
 
 gate() { ordinary_build && side_by_side torture bent; }
@@ -31,11 +34,12 @@ nemesis_on_valkey() {
   fi
 }
 
-# Each kind in a world of its own as well, where none hides another one; the other server; and faults on purpose in the
-# library.
+# More seeds; each kind in a world of its own as well, where none hides another one; the other server; and faults on
+# purpose in the library.
+five_seeds() { bent --seeds 1-5; }
 nightly() {
-  gate
-  nemesis nemesis --jobs 3 --each --seeds 1-5
+  ordinary_build && side_by_side torture five_seeds
+  nemesis nemesis-each --jobs 3 --each --seeds 1-5
   nemesis_on_valkey
   build_more release tests/nemesis/mutant-client &&
     run_program "$root/tests/nemesis/mutants.py" --build "$build_root/release"
