@@ -16,8 +16,8 @@ import sys
 PARTS = {
     "engine": (["core/local/*", "core/remote/*", "core/redis/*", "core/quorum/*", "core/engine/*", "core/lease/*"], 90),
     "parser": (["core/redis/reply.*", "core/redis/address.*", "core/redis/server_error.*", "core/redis/queue_entry.*",
-                "core/remote/keyspace.*", "core/quorum/configuration.*", "core/quorum/node_list.*",
-                "core/quorum/node_record.*"], 90),
+                "core/context/options.*", "core/remote/keyspace.*", "core/quorum/configuration.*",
+                "core/quorum/node_list.*", "core/quorum/node_record.*"], 90),
     "queue": (["core/local/wait_queue.*", "core/local/waiting.*", "core/redis/waiting.*", "core/redis/places.*",
                "core/redis/queue_reader.*", "core/redis/queue_entry.*", "core/quorum/waiting.*", "core/remote/front.*",
                "core/context/completions.*", "core/engine/event_queue.*"], 90),
