@@ -9,7 +9,8 @@ stand on a line that says so ("planned", "later", "not yet", "reserved"). Where 
 given, each C program is run too, and must end with status 0. A block with a file name behind its fence is built
 and run by a test in tests/docs that names it; in a page of docs/, a block of another language needs that, unless
 a test names the page, whose blocks it then runs all. In a table whose last column is headed "test" every name of that
-column is one of a test or of a rule of a check in tools/, and every sentence stands in a test as it stands there;
+column is one of a test, here or of a binding, or of a rule of a check in tools/, and every sentence stands in a test
+as it stands there; SECURITY.md has such a table, each row of it names one, and no threat of the plan is missing.
 docs/errors.md has every status. What CHANGELOG.md says was found and mended names what fails without the mend: a test,
 the file that has it, or a seed.
 Usage: check_docs.py ROOT [LIBRARY_FOLDER]. TAP.
@@ -155,15 +156,20 @@ def statuses_without_a_row(root, pages):
 THREATS = ("huge sizes", "another shape", "far in the future", "One node of a quorum lies", "stands in between",
            "Names with line breaks", "value fills", "user of the same server", "proposal|by a wrong clock",
            "password gets into", "line of the log", "taken for a format", "in a node's place", "redirection",
-           "callback calls back", "ttl of 0", "symbols", "one fork", "random numbers", "without TLS")
+           "callback calls back", "ttl of 0", "symbols", "exception leaves C", "one fork", "random numbers",
+           "without TLS", "stays behind in memory", "in a command line", "binding prints")
 
 
 def threats_without_a_test(pages):
-    rows = [line.split("|") for line in pages.get("SECURITY.md", "").splitlines()
-            if re.match(r"\| .*\|.*\|.*\|$", line)]
+    page = pages.get("SECURITY.md", "")
+    rows = [line.split("|") for line in page.splitlines() if re.match(r"\| .*\|.*\|.*\|$", line)]
     for threat in THREATS:
         if not any(re.search(threat, row[1]) and "`" in row[-2] for row in rows):
             yield f"SECURITY.md: no row with a test says '{threat}'"
+    for table in TEST_TABLE.finditer(page):
+        for number, row in enumerate(table.group(1).splitlines()[1:], line_of(page, table.start(1)) + 1):
+            if "`" not in row.rsplit("|", 2)[1]:
+                yield f"SECURITY.md:{number}: a row without a test"
 
 
 def is_program(body):
@@ -220,8 +226,10 @@ def files_of_tests(root):
 
 
 def words_of_tests(root):
-    return words_of([*files_of_tests(root), *(root / "tools").glob("check_*.py")],
-                    (".c", ".cpp", ".h", ".json", ".py"))
+    bindings = root / "bindings"
+    return words_of([*files_of_tests(root), *(root / "tools").glob("check_*.py"), *bindings.glob("go/*_test.go"),
+                     *bindings.glob("rust/*/tests/*.rs"), *bindings.glob("ruby/test/*_test.rb")],
+                    (".c", ".cpp", ".h", ".json", ".py", ".go", ".rs", ".rb"))
 
 
 def stands_in_a_test(root, sentence):

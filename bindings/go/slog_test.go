@@ -44,3 +44,23 @@ func TestTheLogGoesToSlog(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLogThatGoesToSlogHasNoPassword(t *testing.T) {
+	s := newSecret(t)
+	c := openURL(t, "redis://locker:"+string(s)+"@127.0.0.1:1") // nobody listens there
+	var out guarded
+	handler := slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})
+	if err := c.SlogTo(handler, liblock.LogDebug); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Lock(background, "a")
+	wants(t, err, liblock.ErrConnect)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out.mutex.Lock()
+	defer out.mutex.Unlock()
+	if text := out.String(); text == "" || s.isIn(text) {
+		t.Error(text)
+	}
+}

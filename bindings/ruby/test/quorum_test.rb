@@ -2,9 +2,12 @@
 #
 # What only a quorum has (LIBLOCK_TEST_QUORUM: the url of one that was made).
 require_relative "helper"
+require_relative "secrets"
+require "uri"
 
 class QuorumTest < Minitest::Test
   include Helper
+  include Secrets
 
   URL = ENV.fetch("LIBLOCK_TEST_QUORUM")
 
@@ -51,6 +54,21 @@ class QuorumTest < Minitest::Test
     end
     context.ping
     assert_equal 5, context.quorum_status.nodes
+  end
+
+  def test_the_passwords_of_its_nodes_are_printed_by_nothing
+    nodes = URL.delete_prefix("quorum:").split(",")
+    with_locker(*nodes) do
+      known = [secret, encoded].map { |password| nodes.map { |node| as_locker(node, password) } }
+      given = known.flat_map { |urls| [["quorum:#{urls.join(",")}", {}], [nil, { servers: urls }]] }
+      given.each do |url, options|
+        seen = seen_by(open(url, prefix: prefix, **options))
+        assert_equal :ok, seen[4].first.status
+        assert_includes assert_printed_nowhere(seen), Liblock::QuorumState
+      end
+      refused = nodes.map { |node| as_locker(node, user: "somebody") }
+      assert_printed_nowhere(assert_raises(Liblock::Auth) { open("quorum:#{refused.join(",")}", prefix: prefix) })
+    end
   end
 
   def test_a_killed_waiter_leaves_the_line

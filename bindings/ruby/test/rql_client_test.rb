@@ -94,11 +94,11 @@ class RqlClientTest < Minitest::Test
   end
 
   def test_user_and_password_of_a_url_or_a_client_are_used
-    redis.call("ACL", "SETUSER", "rql", "on", ">p@w", "~*", "&*", "+@all")
+    redis.call("ACL", "SETUSER", "rql", "on", ">p@w%41", "~*", "&*", "+@all")
     where = URI(RqlHelper::URL)
-    url = "redis://rql:p%40w@#{where.host}:#{where.port}/0"
+    url = "redis://rql:p%40w%2541@#{where.host}:#{where.port}/0"
     told = RqlHelper::Told.new
-    config = redis.config.dup.tap { |one| one.username, one.password = "rql", "p@w" }
+    config = redis.config.dup.tap { |one| one.username, one.password = "rql", "p@w%41" }
     [url, config].each do |given|
       made = RedisQueuedLocks::Client.new(given) { |one| one.logger = told }
       made.lock("a") { assert client.locked?("a") }

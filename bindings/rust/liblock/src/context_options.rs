@@ -2,6 +2,7 @@
 //! Options of a context. What is not set takes the library's default, which its init function fills in.
 
 use std::ffi::CString;
+use std::fmt;
 use std::mem::{size_of, MaybeUninit};
 use std::os::raw::{c_char, c_void};
 use std::sync::Arc;
@@ -62,6 +63,13 @@ const TEXTS: usize = 8;
 // The raw struct has pointers in it, which are null until the moment of the call.
 unsafe impl Send for ContextBuilder {}
 unsafe impl Sync for ContextBuilder {}
+
+/// Names no option: there are passwords among them, and urls that have some.
+impl fmt::Debug for ContextBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContextBuilder").finish_non_exhaustive()
+    }
+}
 
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => {

@@ -2,11 +2,14 @@
 //! On a server or a quorum, whose url is in LIBLOCK_TEST_URL. Asked for by name, with `cargo test --test servers --
 //! --ignored`; without the url they fail, so that none passes without having run.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use liblock::{AcquireOptions, Context, ContextBuilder, Read, Status, Target};
 
 mod support;
+use support::secrets::Secret;
 use support::{block_on, wait_until, Random};
 
 fn url() -> String {
@@ -219,4 +222,46 @@ fn a_server_that_is_not_there_is_told_as_connect() {
     assert_eq!(block_on(context.ping_async()).unwrap_err().status(), Status::Connect);
     let options = AcquireOptions::new().wait_ms(300);
     assert!(context.acquire_with("key", &options).is_err());
+}
+
+fn servers() -> Vec<String> {
+    url().trim_start_matches("quorum:").split(',').map(str::to_string).collect()
+}
+
+/// Says to each server what no lock needs.
+fn tell_servers(command: &str) {
+    for url in servers() {
+        let place = url.trim_start_matches("redis://").split('/').next().unwrap_or_default().to_string();
+        let mut server = TcpStream::connect(&place).expect("a server with a port");
+        server.write_all(format!("{}\r\n", command).as_bytes()).unwrap();
+        let mut answer = [0; 1];
+        server.read_exact(&mut answer).unwrap();
+        assert!(answer == *b"+" || answer == *b":", "{}", command);
+    }
+}
+
+#[test]
+#[ignore = "needs LIBLOCK_TEST_URL"]
+fn nothing_prints_a_password_that_servers_take_or_refuse() {
+    let secret = Secret::new();
+    let as_user = |user: &str, password: &str| url().replace("://", &format!("://{}:{}@", user, password));
+    tell_servers(&format!("ACL SETUSER locker on >{} ~* &* +@all", secret.plain()));
+    let builder = builder("secrets");
+    for password in [secret.plain(), &secret.encoded()] {
+        let known = as_user("locker", password);
+        assert_eq!(secret.is_nowhere(&builder, Some(&known)), Status::Ok);
+        let unknown = as_user("somebody", password);
+        if is_quorum() {
+            let urls: Vec<&str> = known.trim_start_matches("quorum:").split(',').collect();
+            assert_eq!(secret.is_nowhere(&builder.clone().servers(&urls), None), Status::Ok);
+            let error = builder.open(&unknown).unwrap_err();
+            assert_eq!(error.status(), Status::Auth);
+            secret.is_not_in(&[&error, &error.to_string(), &error.outcome()]);
+        } else {
+            assert_eq!(secret.is_nowhere(&builder, Some(&unknown)), Status::Auth);
+        }
+    }
+    let in_options = builder.username("locker").password(secret.plain());
+    assert_eq!(secret.is_nowhere(&in_options, Some(&url())), Status::Ok);
+    tell_servers("ACL DELUSER locker");
 }

@@ -149,6 +149,11 @@ class RedisExpLock
     unlocked
   end
 
+  # @return [String] for people; nothing of the client or the url that was given, which may have a password
+  def inspect
+    "#<#{self.class} #{lock_key.inspect}#{" locked" if locked?}>"
+  end
+
   private
 
   def refuse_twice

@@ -9,6 +9,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+pub mod secrets;
+
 /// Far above any scheduling delay.
 pub const LIMIT: Duration = Duration::from_secs(10);
 

@@ -39,6 +39,18 @@ module RedisQueuedLocks
       @plain = nil
     end
 
+    # What may be written of an error that `call` ended with. The given client may repeat what its server says of a
+    # command, and that may be its password.
+    def wording_of(error)
+      password = options[:password].to_s.b
+      password.empty? || !error.message.b.include?(password) ? error.message : error.class.name
+    end
+
+    # Url and password are not shown.
+    def inspect
+      "#<#{self.class}>"
+    end
+
     private
 
     def config_of(client)

@@ -7,10 +7,13 @@ require "timeout"
 require "uri"
 
 module RedisQueuedLocks
-  # Three commands over a connection of its own, for clients that were given a url only.
+  # Three commands over a connection of its own, for clients that were given a url only. Its errors are written to a
+  # log: none has a part of the url, nor what a server says of a password.
   # @api private
   class PlainRedis
     LIMIT_S = 1
+    # The server answers an error.
+    Refused = Class.new(IOError)
 
     def initialize(url)
       @url = url
@@ -27,6 +30,11 @@ module RedisQueuedLocks
       @socket = nil
     end
 
+    # The url is not shown.
+    def inspect
+      "#<#{self.class}>"
+    end
+
     private
 
     def send_command(words)
@@ -35,13 +43,24 @@ module RedisQueuedLocks
     end
 
     def connect
-      uri = URI(@url)
+      uri = parsed
       @socket = uri.scheme == "unix" ? UNIXSocket.new(plain(uri.path)) : tcp(uri)
-      password = uri.respond_to?(:password) && uri.password
-      send_command(["AUTH", *[uri.user].compact.reject(&:empty?), plain(password)].map { |one| plain(one) }) if password
+      log_in(uri.user, uri.password) if uri.respond_to?(:password) && uri.password
       db = uri.scheme == "unix" ? uri.query.to_s[/db=(\d+)/, 1] : uri.path.to_s.delete_prefix("/")
       send_command(["SELECT", db]) unless db.to_s.empty?
       @socket
+    end
+
+    def parsed
+      URI(@url)
+    rescue URI::Error
+      raise IOError, "the url cannot be read"
+    end
+
+    def log_in(user, password)
+      send_command(["AUTH", *[user].compact.reject(&:empty?), password].map { |one| plain(one) })
+    rescue Refused
+      raise IOError, "the server does not take this user and password"
     end
 
     def tcp(uri)
@@ -67,7 +86,7 @@ module RedisQueuedLocks
       line = @socket.gets("\r\n") or raise IOError, "the server has closed the connection"
       kind, rest = line[0], line[1..].chomp
       case kind
-      when "-" then raise IOError, rest
+      when "-" then raise Refused, rest
       when ":" then Integer(rest)
       when "$" then rest == "-1" ? nil : @socket.read(Integer(rest) + 2).chomp("\r\n")
       when "*" then rest == "-1" ? nil : Array.new(Integer(rest)) { read }
@@ -98,7 +117,8 @@ module RedisQueuedLocks
       reporter.log(text)
       true
     rescue StandardError => error
-      reporter.log("liblock: it is not known whether the original gem has locks on this server: #{error.message}")
+      reporter.log("liblock: it is not known whether the original gem has locks on this server: " \
+                   "#{connection.wording_of(error)}")
       false
     ensure
       connection.finish
