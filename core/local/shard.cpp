@@ -12,7 +12,11 @@ namespace liblock {
 
 Shard::~Shard() {
   for (Chunk *chunk : chunk_store_) {
-    for (Entry &entry : chunk->entries) delete entry.queue;
+    for (Entry &entry : chunk->entries) {
+      delete entry.queue;
+      const bool is_left = entry.state == Entry::State::InUse;  // by a context that was closed with LEAVE
+      if (is_left && entry.key_size > kInlineKey) keys_.give_back(entry.long_key, entry.key_size);
+    }
     if (chunk != first_chunk_) delete chunk;
   }
   for (Record *record : record_slots_) delete record;

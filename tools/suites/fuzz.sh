@@ -3,7 +3,7 @@
 # is the replay of the corpus, which the suite unit has.
 suite_needs="compiler meson ninja pkg-config python libuv hiredis openssl cmocka clang lld tsan lua"
 found=$build_root/fuzz-found
-fuzz_targets="answers calls options reply scripts table words"
+fuzz_targets="answers calls nodes options reply scripts table words"
 
 # How many inputs each target was given, as libFuzzer says at its end.
 executed() { # SECONDS for each target
