@@ -63,6 +63,8 @@ def arguments():
     if words.workloads:
         words.kinds = []
     words.contexts = [words.context] if words.context else list(CONTEXTS)
+    if not words.workloads and not words.group and not any(groups(one, words.kinds) for one in words.contexts):
+        parser.error(f"no such kind applies to {words.context}")
     return words
 
 

@@ -134,7 +134,7 @@ def bent(run, are_alone=False):
                                    if not sum(one["beside"] for one in kind.values())]
     many_beside = "" if are_alone else f", {many(sum(one['beside'] for one in each))} of them beside others"
     there = (f"{len(kinds)} kinds, {seeds} seeds, {many(sum(one['hits'] for one in each))} faults in flight"
-             f"{many_beside}, at least {least} of each kind in each context; {harmed} promises broken, and "
+             f"{many_beside}, at least {least} of each kind on each; {harmed} promises broken, and "
              f"{run.get('doubles_outside', 0)} times two held at once where one server had forgotten, which is not "
              "promised")
     there += f"; {stuck} times somebody did not go on" if stuck else ""
@@ -147,7 +147,8 @@ def bent(run, are_alone=False):
 
 
 @goal("G3", "24 kinds of nemesis on real processes, Redis and Valkey, together and on Redis each alone, 5 seeds; each "
-      "shows, in all its ways, on one server and over a quorum; no promise broken", "./dev test nightly faults")
+      "shows, in all its ways, on one server and over a quorum (two of them on one of these alone); no promise broken",
+      "./dev test nightly faults")
 def nemesis(results):
     runs = {"Redis": bent(results["nemesis"]), "each alone": bent(results["nemesis-each"], are_alone=True),
             "Valkey": bent(results["nemesis-valkey"])}

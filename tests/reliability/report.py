@@ -187,8 +187,8 @@ def goals_table(results):
     beyond = [there for _, _, there in plan.rows(goals.Results(results))]
     more = sum(there.startswith("met") for there in beyond)
     return f"{met} of {len(rows)} goals are met, as they are worded here; of {len(beyond)} things that the plan asks " \
-        f"for beyond them (below), {more}.{of} Beside each stands the day of its run, and the commit.{passed}" \
-        "\n\n" + table(("", "goal", "now", "", "of", "again"), rows)
+        f"for beyond them (below), {more}.{of} Beside each stands the day of its run, and the commit, where that was " \
+        f"noted.{passed}\n\n" + table(("", "goal", "now", "", "of", "again"), rows)
 
 
 def kinds_table(run):
