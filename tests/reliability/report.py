@@ -31,7 +31,8 @@ SINGLE = ("sim", "mutants", "mutants-elsewhere", "fuzz", "soak", "security", "co
           "nemesis-valkey", "gate")
 SIZES = ["quick", "gate", "nightly"]
 # How much of it there was, by which a small run does not take the place of a large one.
-WEIGHTS = {"sim": lambda run: run["seeds"], "soak": lambda run: run["minutes"], "fuzz": lambda run: run["seconds"],
+WEIGHTS = {"sim": lambda run: run["seeds"], "soak": lambda run: run["minutes"],
+           "fuzz": lambda run: (len(run["executions"]), run["seconds"]),
            **dict.fromkeys(("nemesis", "nemesis-each", "nemesis-valkey"), lambda run: run["worlds"])}
 WHAT_BEFALLS = {
     "arrival": "a process begins", "break": "connections are reset",

@@ -13,8 +13,8 @@ executed() { # SECONDS for each target
     printf '%s"%s": %d' "$between" "$target" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
     between=', '
   done
-  printf '}, "seconds": %d, "findings": %d, "command": "./dev test %s fuzz"}\n' "$1" \
-    "$(find "$found" -maxdepth 1 -type f | wc -l)" "$LIBLOCK_TEST_SIZE"
+  printf '}, "seconds": %d, "findings": %d, "command": "%s./dev test %s fuzz"}\n' "$1" \
+    "$(find "$found" -maxdepth 1 -type f | wc -l)" "${LIBLOCK_FUZZ_S:+LIBLOCK_FUZZ_S=$1 }" "$LIBLOCK_TEST_SIZE"
 }
 
 fuzz() { # NAME of the build, which is configured, SECONDS for each target
@@ -38,4 +38,4 @@ fuzz() { # NAME of the build, which is configured, SECONDS for each target
 
 ahead() { "$1"; }
 gate() { addresses_build && fuzz asan 10; }
-nightly() { fuzz_build && fuzz fuzz 600; }
+nightly() { fuzz_build && fuzz fuzz "${LIBLOCK_FUZZ_S:-600}"; }

@@ -33,7 +33,8 @@ for n = 1, (#KEYS - 1) / kNames do
     code, left = 1, redis.call('PTTL', key.lock)
     local is_newer = ARGV[at + 1] > record.sequence
     local px_ms = ttl_ms
-    if ARGV[4] ~= 'set' or not is_newer then px_ms = math.max(left, ARGV[4] ~= 'set' and ttl_ms or 0) end
+    -- In its last millisecond it has none left, which would be no expiry.
+    if ARGV[4] ~= 'set' or not is_newer then px_ms = math.max(left, ARGV[4] ~= 'set' and ttl_ms or 1) end
     if record.version > version then newer, newer_value = record.version, record.value end
     local number, until_us = 0, 0
     if record.version < version then number, until_us = promise_of(key) end

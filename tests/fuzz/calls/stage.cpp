@@ -3,6 +3,7 @@
 #include "stage.hpp"
 
 #include <chrono>
+#include <string>
 
 #include "listeners.hpp"
 
@@ -34,9 +35,12 @@ void may_end_as(int32_t kind, liblock_status status) {
   }
 }
 
+uint64_t inputs = 0;  // until now
+
 }  // namespace
 
 Stage::Stage(uint8_t how) : how_(how) {
+  ++inputs;
   for (Side &side : sides_) side.stage = this;
   open(sides_[0]);
   if (how % 2 == 1) open(sides_[1]);
@@ -51,8 +55,9 @@ void Stage::open(Side &side) {
   if (how_ / 2 % 2 == 1) options.deadlock_delay_ms = 0;
   if (is_quiet()) options.deadlock_detection = 0;
   if (how_ / 8 % 2 == 1) options.on_close = LIBLOCK_ON_CLOSE_LEAVE;
-  const char *url = how_ % 2 == 1 ? "local:calls" : "local:";
-  LIBLOCK_ASSERT(liblock_open(url, &options, &side.context, nullptr) == LIBLOCK_OK);
+  // A table goes when its last thread has done with it, which may be behind the next input.
+  const std::string url = how_ % 2 == 1 ? "local:calls-" + std::to_string(inputs) : "local:";
+  LIBLOCK_ASSERT(liblock_open(url.c_str(), &options, &side.context, nullptr) == LIBLOCK_OK);
   LIBLOCK_ASSERT(liblock_completions_open(side.context, 64, &side.queue, nullptr) == LIBLOCK_OK);
   for (size_t n = 0; n < kOwners; ++n)
     LIBLOCK_ASSERT(liblock_owner_open(side.context, n == 0 ? "a" : "b", 1, &side.owners[n], nullptr) == LIBLOCK_OK);
