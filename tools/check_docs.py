@@ -32,7 +32,8 @@ LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]\n]
 NAME = re.compile(r"(?<![\w/.-])(liblock_[a-z][a-z_]*|LIBLOCK_[A-Z][A-Z_]*)(?![\w*…-]|\.(?:h|so|pc|map|hpp|cpp)\b)")
 PROMISED = re.compile(r"planned|later|not yet|reserved|issue", re.IGNORECASE)
 # Variables of the environment and names of the build, which no header declares.
-OTHER_NAMES = {"LIBLOCK_REQUIRE_ALL", "LIBLOCK_SUITE_S", "LIBLOCK_ENDS_AT", "LIBLOCK_LIBRARY", "LIBLOCK_LIB_DIR",
+OTHER_NAMES = {"LIBLOCK_REQUIRE_ALL", "LIBLOCK_SUITE_S", "LIBLOCK_FUZZ_S", "LIBLOCK_ENDS_AT", "LIBLOCK_LIBRARY",
+               "LIBLOCK_LIB_DIR",
                "LIBLOCK_INCLUDE_DIR", "LIBLOCK_TEST_URL", "LIBLOCK_TEST_REDIS", "LIBLOCK_TEST_QUORUM",
                "LIBLOCK_TEST_ROUNDS", "LIBLOCK_MUTANT_LUA", "LIBLOCK_TEST_SIZE", "LIBLOCK_TEST_SEED",
                "LIBLOCK_STRESS", "LIBLOCK_EXHAUSTIVE_DEPTH", "LIBLOCK_SEED", "LIBLOCK_REDIS_SERVER", "LIBLOCK_COUNTS",
