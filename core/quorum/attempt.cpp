@@ -115,7 +115,14 @@ void Attempt::ask_also(NodeSet nodes) {
   stage_ = Stage::Open;
   asked_ |= nodes;
   ballot_.asked(nodes);
+  for (Attempt *gone : instance_.given_up) gone->clear_the_way_for(*this);
   ask_all(nodes);
+}
+
+NodeSet Attempt::others_that_decide() const {
+  const NodeSet others = instance_.membership.ready() & ballot_.rule().nodes() & ~asked_;
+  const NodeSet able = ballot_.counted() | ballot_.open() | others;
+  return others != 0 && !ballot_.is_raising() && ballot_.rule().is_reached(able) ? others : 0;
 }
 
 std::array<int64_t, 32> Attempt::doubts() const {
@@ -324,6 +331,7 @@ void Attempt::count() {
       return;
     }
     case Ballot::Verdict::Failed:
+      if (ballot_.open() != 0 && others_that_decide() != 0) return;
       stage_ = Stage::Failed;
       end_turn();
       return instance_.waiting.failed(*request_, *this);

@@ -47,7 +47,9 @@ class Attempt final : public FanOut {
   // A node that has refused is asked once more. Nobody asks for it by another configuration: configuration_changed().
   void ask_again(Node &node);
   void ask_refused();
-  // Nodes that it left out, once it has failed without them.
+  // Nodes that were left out, being far behind, and with which it could still be won.
+  NodeSet others_that_decide() const;
+  // They are asked, once it has failed without them.
   void ask_also(NodeSet nodes);
   void give_up();
   // After it was won: the lease that it made, which late answers belong to. The request may go before they come.

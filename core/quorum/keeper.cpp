@@ -30,6 +30,7 @@ class Keeper::Round final : public FanOut {
     LockKeys keys;
     QuorumRule rule = {};
     NodeSet open = 0, ours = 0, gone = 0;
+    NodeSet left_out = 0;                            // far behind: asked where the others cannot do it
     NodeSet silent = 0;                              // of ours
     NodeSet knowing = 0;                             // they know of nothing newer than its value
     NodeSet lost = 0;                                // they had lost it, or have, and may have known
@@ -56,9 +57,8 @@ class Keeper::Round final : public FanOut {
       may_end_at = may_end_at == kNever ? ends : std::max(may_end_at, ends);
       item.rule = instance_.membership.rule(item.lease->subset, item.lease->votes);
       const NodeSet ready = instance_.membership.ready() & item.rule.nodes();
-      // Elsewhere it may have been somebody else's meanwhile, and cannot be written anew.
-      const NodeSet quick = instance_.keeping_up(item.rule, ready);
-      item.open = item.rule.is_reached(quick & item.lease->held_by) ? quick : ready;
+      item.open = instance_.keeping_up(item.rule, ready);
+      item.left_out = ready & ~item.open;
       item.lease->asked |= item.open;
       item.settles = item.lease->restored;
       ++item.lease->changes_open;
@@ -66,7 +66,7 @@ class Keeper::Round final : public FanOut {
         item.lease->sets.emplace_back(item.sequence, asked_at_ + Lease::trusted(item.ttl));
       nodes |= item.open;
     }
-    open_calls_ = nodes;
+    asked_ = open_calls_ = nodes;
     if (nodes == 0) return end();
     ask_all(nodes);
   }
@@ -227,6 +227,10 @@ class Keeper::Round final : public FanOut {
     }
     const bool is_possible = item.rule.is_reached(item.ours | item.open);
     if (!is_late && is_possible) return;
+    // Those whose answer is not there yet: it is about all items, whoever of them was the reason to ask.
+    const NodeSet others = std::exchange(item.left_out, 0) & (~asked_ | open_calls_);
+    if (!is_late && others != 0 && item.rule.is_reached(item.ours | item.open | others))
+      return ask_also(item, others);
     item.is_over = true;
     // So many nodes have given it to others that no quorum can be left.
     const bool is_taken = item.rule.is_gone(item.gone);
@@ -236,6 +240,15 @@ class Keeper::Round final : public FanOut {
     }
     keeper_.try_again(lease);
     one_over(is_too_long_ ? Status::INVALID_ARGUMENT : in_doubt_ ? Status::IN_DOUBT : Status::NO_QUORUM);
+  }
+  // Where a node has given it to somebody else meanwhile it cannot be written anew, and those that have it decide.
+  void ask_also(Item &wanting, NodeSet others) {
+    wanting.open |= others;
+    wanting.lease->asked |= others;
+    const NodeSet unasked = others & ~asked_;
+    asked_ |= unasked;
+    open_calls_ |= unasked;
+    ask_all(unasked);
   }
   void one_over(Status status) {
     if (status == Status::LOST || worst_ == Status::OK) worst_ = status;
@@ -259,7 +272,7 @@ class Keeper::Round final : public FanOut {
   const How how_;
   AskDone done_;
   std::vector<Item> items_;
-  NodeSet open_calls_ = 0;
+  NodeSet asked_ = 0, open_calls_ = 0;
   Nanos asked_at_ = 0;
   bool in_doubt_ = false, is_too_long_ = false;
   Status worst_ = Status::OK;

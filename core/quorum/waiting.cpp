@@ -204,16 +204,18 @@ Failure Waiting::cause_of(const Request &, const Attempt &attempt) const {
   return failure;
 }
 
-// Nodes that were left out, being far behind, and with which it could still be had.
-NodeSet Waiting::others_that_decide(const Attempt &attempt) const {
-  const Ballot &ballot = attempt.ballot();
-  const NodeSet others = instance_.membership.ready() & ballot.rule().nodes() & ~attempt.asked();
-  return !ballot.is_raising() && ballot.rule().is_reached(ballot.counted() | others) ? others : 0;
+// Some votes went to attempts that may be undone in a moment, and the others have it as well.
+bool Waiting::has_rivals(const Attempt &attempt) const {
+  return std::any_of(instance_.nodes().begin(), instance_.nodes().end(), [&](const auto &node) {
+    const Refusal &refusal = attempt.refusal(node->index);
+    const bool refuses = (attempt.ballot().refused_by() & node->bit()) != 0;
+    return refuses && refusal.is_busy && refusal.held_us >= 0 && refusal.held_us < kRivalUs;
+  });
 }
 
 void Waiting::failed(Request &request, Attempt &attempt) {
   note_votes(request, attempt);
-  if (const NodeSet others = others_that_decide(attempt); others != 0) {
+  if (const NodeSet others = attempt.others_that_decide(); others != 0 && !has_rivals(attempt)) {
     request.seen_by_ |= request.line_id_.empty() ? 0 : others;
     return attempt.ask_also(others);
   }

@@ -114,7 +114,7 @@ class Waiting final : public RemoteWaiting {
   void commit(Request &request, const std::shared_ptr<Attempt> &attempt,
               const std::shared_ptr<GrantLease> &lease);
   bool is_first(const Request &request, const Attempt &attempt) const;
-  NodeSet others_that_decide(const Attempt &attempt) const;
+  bool has_rivals(const Attempt &attempt) const;
   Failure cause_of(const Request &request, const Attempt &attempt) const;
   bool ends_by(Request &request, const Failure &failure);
   void troubled(Request &request, const Failure &failure);
