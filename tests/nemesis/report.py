@@ -114,11 +114,12 @@ class Report:
                       f"{figures['runs']} times, {figures['hits']} of them hit, {figures['felt']} were felt")
             if kind != NOTHING.name and figures["runs"] >= (1 if kind in EACH_LEAVES_ONE else TRACES_FROM):
                 self.tell(figures["traces"] > 0, f"{context}: {kind} left its traces", f"{figures['traces']}")
-            if not (self.words.each or self.words.kind) and figures["runs"] >= TRACES_FROM:
-                self.tell(figures["beside"] > 0, f"{context}: {kind} acted beside others", f"{figures['beside']} times")
         for kind, figures in self.of_both().items():
             if kind != NOTHING.name and figures["runs"] >= TRACES_FROM:
                 self.tell(figures["traces"] > 0, f"{kind} left its traces", f"{figures['traces']}")
+        if self.kinds and not (self.words.each or self.words.kind):  # which of them, is chance in so few acts
+            runs, beside = (sum(figures[name] for figures in self.kinds.values()) for name in ("runs", "beside"))
+            self.tell(beside > runs / 3, "kinds act beside each other", f"{beside} of {runs} acts")
         if self.sums["worlds"]:
             self.tell(self.sums["passed_on"] > 0, "locks went from hand to hand within a process all the while",
                       f"{self.sums['passed_on']} times")
