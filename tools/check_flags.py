@@ -4,6 +4,7 @@
 trace in an object by which their absence could be told.
 Usage: check_flags.py BUILD. Prints TAP.
 """
+import functools
 import json
 import pathlib
 import shlex
@@ -37,13 +38,10 @@ def compilations(build):
         yield path.relative_to(root), tuple(words[:first]), set(words[first:])
 
 
-def knows(compiler, flag, language, answers={}):
-    question = (compiler, flag, language)
-    if question not in answers:
-        answers[question] = subprocess.run(
-            [*compiler, "-Wall", "-Werror", flag, "-x", language, "-c", "/dev/null", "-o", "/dev/null"],
-            capture_output=True, check=False).returncode == 0
-    return answers[question]
+@functools.cache
+def knows(compiler, flag, language):
+    return subprocess.run([*compiler, "-Wall", "-Werror", flag, "-x", language, "-c", "/dev/null", "-o", "/dev/null"],
+                          capture_output=True, check=False).returncode == 0
 
 
 def main():

@@ -37,5 +37,5 @@ fuzz() { # NAME of the build, which is configured, SECONDS for each target
 }
 
 ahead() { "$1"; }
-gate() { addresses_build && fuzz asan 10; }
+gate() { addresses_build && fuzz asan "${LIBLOCK_FUZZ_S:-10}"; }
 nightly() { fuzz_build && fuzz fuzz "${LIBLOCK_FUZZ_S:-600}"; }
