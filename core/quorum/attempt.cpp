@@ -38,7 +38,7 @@ class Attempt::Raise final : public FanOut {
       for (size_t i = 0; i < lease->held_keys().size(); ++i) call.argument(lease->id);
     }
   }
-  bool fits(const Reply &reply) const override {
+  bool fits(const Call &, const Reply &reply) const override {
     return (reply.at(0).text == "OK" && reply.has_integers(1, 2)) ||
            (reply.at(0).text == "GONE" && reply.has_integers(1, 1));
   }
@@ -203,7 +203,7 @@ bool Attempt::may_be_passed() const {
   return is_beginning_ && bound_.empty() && !(request_ != nullptr && request_->asks_before_release());
 }
 
-bool Attempt::fits(const Reply &reply) const {
+bool Attempt::fits(const Call &, const Reply &reply) const {
   const Bytes what = reply.at(0).text;
   if (what == "LATE") return reply.has_integers(1, 1);
   if (what == "TTL") return reply.has_integers(1, 2);

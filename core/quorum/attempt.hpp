@@ -79,7 +79,7 @@ class Attempt final : public FanOut {
   class Raise;
   Refusal &begin_refusal(const Node &node);
   void encode(Call &call) override;
-  bool fits(const Reply &reply) const override;
+  bool fits(const Call &, const Reply &reply) const override;
   void answered(Call &call, const Reply &reply) override;
   void failed(Call &call, const Failure &failure) override;
   bool may_be_passed() const override;

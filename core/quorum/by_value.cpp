@@ -78,7 +78,7 @@ class ExtendRound final : public FanOut {
     const auto restored = restored_us_.find(call.node.index);
     call.argument(repairs_ && restored != restored_us_.end() ? restored->second : int64_t{1});
   }
-  bool fits(const Reply &reply) const override {
+  bool fits(const Call &, const Reply &reply) const override {
     const Bytes what = reply.at(0).text;
     if (what == "TTL") return reply.has_integers(1, 2);
     return (what == "OK" && reply.has_integers(1, 5) && reply.has_integers(7, 1)) ||

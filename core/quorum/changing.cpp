@@ -57,7 +57,7 @@ class Second final : public FanOut {
     for (size_t i = 0; i < terms_->keys.size(); ++i)
       call.argument(terms_->ids.empty() ? Bytes() : Bytes(terms_->ids[i]));
   }
-  bool fits(const Reply &reply) const override { return reply.has_integers(0, 2); }
+  bool fits(const Call &, const Reply &reply) const override { return reply.has_integers(0, 2); }
   void answered(Call &call, const Reply &reply) override {
     if (reply.at(1).integer == 1) written_ |= call.node.bit();
     one_ended(call);
@@ -124,7 +124,7 @@ class Change final : public Rounds {
     if (is_by_value()) call.argument(terms_.expected);
     for (const std::string &id : terms_.ids) call.argument(id);
   }
-  bool fits(const Reply &reply) const override {
+  bool fits(const Call &, const Reply &reply) const override {
     const Bytes what = reply.at(0).text;
     if (what == "OK")
       return reply.has_integers(1, 2) && reply.at(3).is(Reply::Kind::Text) && reply.has_integers(4, 1);

@@ -70,7 +70,7 @@ class ClearRound final : public FanOut {
     call.argument(order_.only_waiters ? Bytes("1") : Bytes("0"));
     for (const std::string &name : order_.named) call.argument(name);
   }
-  bool fits(const Reply &reply) const override {
+  bool fits(const Call &, const Reply &reply) const override {
     if (reply.at(0).text == "LATE") return reply.has_integers(1, 1);
     return reply.at(0).text == "OK" && reply.has_integers(1, 1) &&
            reply.elements.size() == 2 + 2 * lock_keys_.size();

@@ -48,7 +48,7 @@ class Deciding final : public Rounds {
     call.argument(ballot_);
     call.argument(proposes_ ? next_.to_text() : std::string());
   }
-  bool fits(const Reply &reply) const override {
+  bool fits(const Call &, const Reply &reply) const override {
     const Bytes what = reply.at(0).text;
     if (!reply.has_integers(1, 1) || !reply.at(2).is(Reply::Kind::Text)) return false;
     return what == "NO" || (what == "OK" && reply.at(3).is(Reply::Kind::Text));

@@ -48,7 +48,7 @@ void FanOut::Call::sending(Nanos now) {
 bool FanOut::Call::fits(const Reply &reply) const {
   if (!ServerClock::is_time(time_of(reply))) return false;
   if (reply.at(0).text == "CONFIG") return reply.has_integers(1, 1);
-  return of_->fits(reply);
+  return of_->fits(*this, reply);
 }
 
 void FanOut::Call::answered(const Reply &reply) {

@@ -27,7 +27,7 @@ class FanOut : public std::enable_shared_from_this<FanOut> {
 
   // When it is sent, and when it is sent again with the script's body.
   virtual void encode(Call &call) = 0;
-  virtual bool fits(const Reply &reply) const = 0;
+  virtual bool fits(const Call &call, const Reply &reply) const = 0;
   virtual void answered(Call &call, const Reply &reply) = 0;
   virtual void failed(Call &call, const Failure &failure) = 0;
   virtual ReplyLimits limits() const { return {}; }

@@ -51,7 +51,7 @@ class ForceRound final : public FanOut {
     call.argument(static_cast<int64_t>(forced_.token));
     call.argument(forced_.drops_queue ? Bytes("1") : Bytes("0"));
   }
-  bool fits(const Reply &reply) const override {
+  bool fits(const Call &, const Reply &reply) const override {
     if (reply.at(0).text == "LATE") return reply.has_integers(1, 1);
     return reply.at(0).text == "OK" && reply.has_integers(1, 3) && reply.at(4).is(Reply::Kind::Text);
   }

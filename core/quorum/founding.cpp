@@ -59,7 +59,7 @@ class Founding final : public FanOut {
     call.argument(configuration_.trusts_disk ? Bytes("1") : Bytes("0"));
     call.argument(by_force_ ? Bytes("replace") : Bytes("begin"));
   }
-  bool fits(const Reply &reply) const override {
+  bool fits(const Call &, const Reply &reply) const override {
     return reply.at(0).text == "OK" && reply.has_integers(1, 1);
   }
   void answered(Call &call, const Reply &) override {

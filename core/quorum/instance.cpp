@@ -307,8 +307,18 @@ void Instance::close(bool leave, std::function<void()> closed) {
   end_all(leave);
   recovery.stop();
   closed_ = std::move(closed);  // not before: what ends at once above is not the end of all
+  releases_.go_on();           // what was answered before does not count
   runtime->arm(close_timer_, runtime->now() + options.nodes.front().command_timeout);
   closing_goes_on();
+}
+
+void Instance::CloseTimer::fire(Nanos now) {
+  if (instance.releases_.go_on()) {
+    instance.runtime->arm(*this, now + instance.options.nodes.front().command_timeout);
+    return;
+  }
+  instance.close_overdue_ = true;
+  instance.closing_goes_on();
 }
 
 void Instance::closing_goes_on() {

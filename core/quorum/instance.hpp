@@ -20,6 +20,7 @@
 #include "quorum/status_board.hpp"
 #include "quorum/verifying_all.hpp"
 #include "quorum/waiting.hpp"
+#include "remote/releases_left.hpp"
 #include "remote/remote_instance.hpp"
 
 namespace liblock::quorum {
@@ -121,19 +122,18 @@ class Instance final : public RemoteInstance, public std::enable_shared_from_thi
   static constexpr uint64_t kNumbersMax = kTokensEnd - 1;
   struct CloseTimer final : public Timer {
     explicit CloseTimer(Instance &i) : instance(i) {}
-    void fire(Nanos) override {
-      instance.close_overdue_ = true;
-      instance.closing_goes_on();
-    }
+    void fire(Nanos now) override;
     Instance &instance;
   };
   void tell_opened();
+  NodeSet where_it_may_be(const GrantLease &lease) const;
   std::string why_no_floor() const;
 
   const WallClock wall_us_;
   std::vector<std::unique_ptr<Node>> nodes_;
   uint64_t high_ = 0;
-  size_t releases_open_ = 0;
+  size_t releases_open_ = 0;  // that some node is still to answer
+  ReleasesLeft releases_;     // that no quorum has answered
   ReleaseRound *growing_round_ = nullptr;  // that others may join
   bool has_heard_ = false;                 // of each node how it is, at least once
   bool close_overdue_ = false;

@@ -42,6 +42,8 @@ class Keeper final : public LeaseKeeper {
 
  private:
   class Round;
+  static constexpr size_t kBatch = 16;  // keys in one round
+
   struct Flush final : public Timer {
     explicit Flush(Keeper &k) : keeper(k) {}
     void fire(Nanos) override { keeper.flush(); }

@@ -41,7 +41,7 @@ class PassingOn::HolderRound final : public FanOut {
     call.argument(static_cast<int64_t>(first_ - 1 + tokens_));
     call.argument(static_cast<int64_t>(standing_));
   }
-  bool fits(const Reply &reply) const override {
+  bool fits(const Call &, const Reply &reply) const override {
     const Bytes what = reply.at(0).text;
     return (what == "OK" && reply.has_integers(1, 3)) || (what == "GONE" && reply.has_integers(1, 2));
   }

@@ -60,7 +60,7 @@ class QuorumRead final : public Rounds {
     ask_round(nodes & instance_.membership.ready());
   }
   void encode(Call &call) override { put_read(call, lock_keys_, how_); }
-  bool fits(const Reply &reply) const override { return fits_read(reply, lock_keys_.size()); }
+  bool fits(const Call &, const Reply &reply) const override { return fits_read(reply, lock_keys_.size()); }
   ReplyLimits limits() const override { return limits_of(lock_keys_.size(), how_); }
   void heard(Call &call, const Reply &reply) override {
     const Nanos now = instance_.clock.now();

@@ -295,7 +295,7 @@ class Reconfiguring final : public FanOut, public Timer {
     if (is_new) call.argument(Bytes("join"));
     if (is_back) call.argument(node.hello().who);
   }
-  bool fits(const Reply &reply) const override {
+  bool fits(const Call &, const Reply &reply) const override {
     return (reply.at(0).text == "OK" || reply.at(0).text == "NEW") && reply.has_integers(1, 1);
   }
   void answered(Call &call, const Reply &reply) override {

@@ -46,7 +46,7 @@ class Recovery::Round final : public FanOut {
       call.argument(call.node.boot());
     }
   }
-  bool fits(const Reply &reply) const override {
+  bool fits(const Call &, const Reply &reply) const override {
     if (floor_ != 0) return reply.at(0).is(Reply::Kind::Text) && reply.has_integers(1, 1);
     return reply.has_integers(0, 1) && reply.has_integers(3, 5);
   }

@@ -50,6 +50,7 @@ class Instance::ReleaseRound final : public FanOut {
     auto doubt = make_shared_of_spare<Doubt>(Doubt{handle, token});
     releases_.push_back({std::move(items), std::move(done), std::move(doubt), 0, {}});
     ++instance_.releases_open_;
+    instance_.releases_.begin();
   }
   void begin() {
     ask_all(asked_);
@@ -87,7 +88,7 @@ class Instance::ReleaseRound final : public FanOut {
       for (const Item &item : release.items) act(item);
     }
   }
-  bool fits(const Reply &reply) const override { return fits_release(reply, keys_); }
+  bool fits(const Call &, const Reply &reply) const override { return fits_release(reply, keys_); }
   ReplyLimits limits() const override { return limits_of_release(keys_); }
   void answered(Call &call, const Reply &reply) override {
     const int64_t now_us = time_of_release(reply);
@@ -150,11 +151,13 @@ class Instance::ReleaseRound final : public FanOut {
     const bool is_done = std::all_of(release.items.begin(), release.items.end(),
                                      [&](const Item &item) { return is_decided(release, item); });
     if (is_done && !std::exchange(release.is_done, true)) {
+      instance_.releases_.end(true);
       for (const Item &item : release.items) instance_.observers.released(*item.lease, item.keys);
       tell(release,
            std::any_of(release.items.begin(), release.items.end(), is_lost) ? Status::LOST : Status::OK);
     }
     if (open_ != 0) return;
+    if (!release.is_done) instance_.releases_.end(false);
     release.doubt->is_told = !release.is_done && release.doubt->handle != 0;
     tell(release, release.answered != 0 ? Status::PARTIAL : Status::IN_DOUBT);
   }
@@ -200,7 +203,7 @@ void Instance::send_release(HeldLock::Parts parts, Handle handle, uint64_t token
     auto item = std::find_if(items.begin(), items.end(), [&](const auto &i) { return i.lease == lease; });
     if (item == items.end()) item = items.insert(items.end(), {lease, {}, {}});
     item->keys.add(part.lock_key());
-    asked |= lease->asked;
+    asked |= where_it_may_be(*lease);
     count(*lease, -1);
     if (lease->is_given_back())
       keeper.let_go(*lease);  // before the release is sent: no renewal may follow it
@@ -215,11 +218,18 @@ void Instance::send_release(HeldLock::Parts parts, Handle handle, uint64_t token
   passing_on.end_release(line);
 }
 
+// Where it has a value, whoever knows that may have brought it to nodes that were never asked from here.
+NodeSet Instance::where_it_may_be(const GrantLease &lease) const {
+  if (lease.value.empty()) return lease.asked;
+  return lease.asked | (membership.rule(lease.subset, lease.votes).nodes() & membership.ready());
+}
+
 void Instance::undo_lease(GrantLease &lease) {
   Nanos ends_at = clock.now() + std::max(lease.ttl, lease.first_ttl);
   if (lease.may_end_at != kNever) ends_at = std::max(ends_at, lease.may_end_at);
+  const NodeSet asked = where_it_may_be(lease);
   for (const auto &node : nodes_) {
-    if ((lease.asked & node->bit()) != 0)
+    if ((asked & node->bit()) != 0)
       cleaner.undo(*node, lease.names, lease.id, lease.doubt_until_us[node->index], 0, ends_at);
   }
 }

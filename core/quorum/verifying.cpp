@@ -17,7 +17,7 @@ class Verify final : public FanOut {
     for (const LeaseRef &lease : leases) {
       const auto grant = std::static_pointer_cast<GrantLease>(lease);
       items_.push_back(
-          {grant, grant->held_keys(), instance.membership.rule(grant->subset, grant->votes), 0, 0});
+          {grant, grant->held_keys(), instance.membership.rule(grant->subset, grant->votes)});
     }
   }
   void begin() {
@@ -32,7 +32,8 @@ class Verify final : public FanOut {
     std::shared_ptr<GrantLease> lease;
     LockKeys keys;
     QuorumRule rule;
-    NodeSet ours, gone;
+    NodeSet ours = 0, gone = 0;
+    bool is_decided = false;
   };
   void encode(Call &call) override {
     call.begin_again(scripts::read);
@@ -44,7 +45,7 @@ class Verify final : public FanOut {
     call.argument(Bytes("0"));
     call.argument(Bytes("0"));
   }
-  bool fits(const Reply &reply) const override {
+  bool fits(const Call &, const Reply &reply) const override {
     size_t keys = 0;
     for (const Item &item : items_) keys += item.keys.size();
     return reply.has_integers(0, 1) && reply.elements.size() == 1 + keys;
@@ -67,6 +68,7 @@ class Verify final : public FanOut {
       const Nanos now = instance_.clock.now();
       const bool may_have_forgotten = call.node.is_silent(now) || call.node.is_stepped(now);
       if (is_ours || !may_have_forgotten) (is_ours ? item.ours : item.gone) |= call.node.bit();
+      decide(item);
     }
     done(call);
   }
@@ -74,25 +76,32 @@ class Verify final : public FanOut {
     why_ = failure.text;
     done(call);
   }
+  // What is gone is lost at once: who took it away may have it by now, and some node may answer late.
+  void decide(Item &item) {
+    if (item.is_decided) return;
+    const bool is_ours = item.rule.is_reached(item.ours);
+    const bool is_gone = !is_ours && item.rule.is_gone(item.gone);
+    item.is_decided = is_ours || is_gone;
+    if (!is_gone) return;
+    status_ = Status::LOST;
+    instance_.keeper.lose(item.lease);
+  }
+  bool all_decided() const {
+    return std::all_of(items_.begin(), items_.end(), [](const Item &item) { return item.is_decided; });
+  }
   void done(const Call &call) {
     open_ &= ~call.node.bit();
-    if (open_ == 0) end();
+    if (open_ == 0 || all_decided()) end();
   }
   void end() {
-    Status status = Status::OK;
-    for (Item &item : items_) {
-      if (item.rule.is_reached(item.ours)) continue;
-      const bool is_gone = item.rule.is_gone(item.gone);
-      if (is_gone) instance_.keeper.lose(item.lease);
-      if (is_gone) status = Status::LOST;
-      if (!is_gone && status == Status::OK) status = Status::NO_QUORUM;
-    }
-    if (done_ != nullptr) std::exchange(done_, nullptr)(status, status == Status::OK ? "" : why_);
+    if (!all_decided() && status_ == Status::OK) status_ = Status::NO_QUORUM;
+    if (done_ != nullptr) std::exchange(done_, nullptr)(status_, status_ == Status::OK ? "" : why_);
   }
 
   std::vector<Item> items_;
   AskDone done_;
   NodeSet open_ = 0;
+  Status status_ = Status::OK;
   std::string why_ = "no node can be reached";
 };
 
@@ -112,7 +121,7 @@ class Ping final : public FanOut {
     call.put_node_key();
     call.argument(call.node.boot());
   }
-  bool fits(const Reply &reply) const override { return reply.has_integers(0, 1); }
+  bool fits(const Call &, const Reply &reply) const override { return reply.has_integers(0, 1); }
   void answered(Call &call, const Reply &) override {
     answered_ |= call.node.bit();
     done(call);

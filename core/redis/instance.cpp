@@ -90,18 +90,23 @@ void Instance::close(bool leave, std::function<void()> closed) {
   closed_ = std::move(closed);
   end_all(leave);
   presence.leave();
+  releases_.go_on();  // what was answered before does not count
   runtime->arm(close_timer_, runtime->now() + options.connection.command_timeout);
   closing_goes_on();
 }
 
-void Instance::CloseTimer::fire(Nanos) {
+void Instance::CloseTimer::fire(Nanos now) {
+  if (instance.releases_.go_on()) {
+    instance.runtime->arm(*this, now + instance.options.connection.command_timeout);
+    return;
+  }
   instance.close_overdue_ = true;
   instance.closing_goes_on();
 }
 
 void Instance::closing_goes_on() {
   if (closed_ == nullptr) return;
-  const bool is_busy = releases_open_ != 0 || attempts_open != 0 || !cleaner.empty() || presence.is_leaving();
+  const bool is_busy = releases_.open() != 0 || attempts_open != 0 || !cleaner.empty() || presence.is_leaving();
   if (!close_overdue_ && is_busy) return;
   std::function<void()> closed = std::exchange(closed_, nullptr);
   runtime->cancel(close_timer_);

@@ -14,6 +14,7 @@
 #include "redis/renaming.hpp"
 #include "redis/replica_turns.hpp"
 #include "redis/waiting.hpp"
+#include "remote/releases_left.hpp"
 #include "remote/remote_instance.hpp"
 
 namespace liblock {
@@ -89,7 +90,7 @@ class Instance final : public RemoteInstance,
     Instance &instance;
   };
 
-  size_t releases_open_ = 0;
+  ReleasesLeft releases_;
   ReleaseCall *growing_release_ = nullptr;  // that others may join
   bool close_overdue_ = false;
   bool eviction_told_ = false;

@@ -61,7 +61,7 @@ class Instance::ReleaseCall final : public ServerCall {
   void add(Release release) {
     keys_ += release.parts.size();
     releases_.push_back(std::move(release));
-    ++instance_.releases_open_;
+    instance_.releases_.begin();
   }
 
   bool begins_to_grow() override {
@@ -125,7 +125,7 @@ class Instance::ReleaseCall final : public ServerCall {
     end(release, Status::IN_DOUBT, failure.text);
   }
   void end(Release &release, Status status, const std::string &why) {
-    --instance_.releases_open_;
+    instance_.releases_.end(status != Status::IN_DOUBT);
     if (release.done != nullptr) release.done(status, why);
   }
   void ended() {

@@ -203,6 +203,23 @@ UNIT_TEST(a_server_that_answers_nothing_is_given_up_also_by_a_loop_that_is_alway
   EXPECT(!s.a.instance().link.is_connected());
 }
 
+UNIT_TEST(a_close_waits_for_as_long_as_locks_are_given_back_and_no_longer) {
+  for (const bool answers : {true, false}) {
+    OneServer s;
+    s.servers_take(kMillisecond / 50);
+    s.is_granted(4'000, 5'000);
+    const Nanos timeout = s.a.instance().options.connection.command_timeout;
+    answers ? s.servers_take(timeout / 125) : s.node.freeze();  // two time-outs for all of them
+    const Nanos from = s.world.now();
+    bool closed = false;
+    run_once(s.a.host(), [&] { s.a.instance().close(false, [&] { closed = true; }); });
+    EXPECT(s.world.run_until([&] { return closed; }, 20'000));
+    const Nanos took = s.world.now() - from;
+    EXPECT(answers ? took > timeout * 3 / 2 : took < timeout * 5 / 4);
+    for (int i = 0; i < 4'000 && answers; ++i) EXPECT(s.is_free("k" + std::to_string(i)));
+  }
+}
+
 UNIT_MAIN(
     "bursts",
     cmocka_unit_test(the_last_of_many_acquires_takes_longer_than_the_command_time_out_and_the_connection_stays),
@@ -218,4 +235,5 @@ UNIT_MAIN(
     cmocka_unit_test(releases_that_wait_for_their_turn_go_together),
     cmocka_unit_test(what_waits_grows_until_something_comes_behind_it_that_it_must_not_pass),
     cmocka_unit_test(a_process_that_stood_still_hears_what_was_answered_meanwhile_before_it_gives_a_server_up),
-    cmocka_unit_test(a_server_that_answers_nothing_is_given_up_also_by_a_loop_that_is_always_late))
+    cmocka_unit_test(a_server_that_answers_nothing_is_given_up_also_by_a_loop_that_is_always_late),
+    cmocka_unit_test(a_close_waits_for_as_long_as_locks_are_given_back_and_no_longer))

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// What is kept goes where it was asked for, and is decided by the first quorum that answers: neither other locks of the
+// same call, nor a node that is slow, or says nothing, has a part in it.
+#include "stage.hpp"
+#include "support/burst.hpp"
+
+using namespace unit;
+using What = Ask::What;
+
+namespace {
+
+AcquireParams on(const std::vector<std::string> &nodes) {
+  AcquireParams params = without_waiting();
+  params.nodes = std::make_shared<const std::vector<std::string>>(nodes);
+  return params;
+}
+
+std::shared_ptr<Answered> extend_both(Stage &s, const Wanted &one, const Wanted &other, int64_t ttl_ms) {
+  auto answer = std::make_shared<Answered>();
+  run_once(s.a->host(), [&s, &one, &other, ttl_ms, answer] {
+    std::vector<liblock::LeaseRef> both;
+    for (const Wanted *wanted : {&one, &other}) {
+      const auto leases =
+          liblock::RemoteInstance::leases_of(*s.a->instance().holds.find(wanted->grant().handle));
+      both.insert(both.end(), leases.begin(), leases.end());
+    }
+    s.a->instance().set_leases(both, {liblock::nanos_from_ms(ttl_ms), false, true, false},
+                               [answer](Status status, const std::string &) {
+                                 ++answer->times;
+                                 answer->status = status;
+                               });
+  });
+  return answer;
+}
+
+// The second node is far behind; one lock needs it, since the third has given the key to somebody else since; the other
+// one was never asked for there.
+struct OneNeedsTheNodeFarBehind : Stage, Burst<Process> {
+  OneNeedsTheNodeFarBehind() : Stage(3), Burst(world, *a, nodes) {
+    servers_take(kMillisecond / 2);
+    nodes[1]->set_work(2 * kMillisecond);
+    write({2}, "needs", Stage::record('d', 7, ""), 100);
+    needs = &a->take("needs", waiting_ms(0, 30'000));
+    world.run_ms(200);
+    b->acquire({"needs"}, without_waiting());
+    world.run_ms(100);
+    is_granted(700, 2'000);
+    EXPECT(a->instance().nodes()[1]->link.commands_waiting() > 256);
+    other = &a->take("other", waiting_ms(0, 600));
+    EXPECT(held_on("other") == 2);
+  }
+  Wanted *needs, *other;
+};
+
+bool both_believe(Stage &s, const Wanted &holder, const Wanted &next) {
+  return next.is(Status::OK) && s.a->holds(holder.grant().handle);
+}
+
+}  // namespace
+
+UNIT_TEST(a_lock_on_some_nodes_stays_there_when_it_is_renewed_together_with_others) {
+  Stage s;
+  Wanted &some = s.a->acquire({"k"}, on({"n1", "n2"}));
+  for (int i = 0; i < 10; ++i) s.a->acquire({"all" + std::to_string(i)}, without_waiting());
+  s.world.run_ms(30'000);
+  EXPECT(some.is(Status::OK) && s.a->holds(some.grant().handle) && s.held_on("k") == 2);
+  Wanted &elsewhere = s.b->acquire({"k"}, on({"n4", "n5"}));
+  s.world.run_ms(50);
+  EXPECT(elsewhere.is(Status::OK));
+  s.a->release(some.grant().handle);
+  s.b->release(elsewhere.grant().handle);
+  s.world.run_ms(50);
+  EXPECT(s.held_on("k") == 0);
+}
+
+UNIT_TEST(a_lock_that_comes_to_a_node_with_another_ones_renewal_is_given_back_there_too) {
+  OneNeedsTheNodeFarBehind s;
+  const auto extended = extend_both(s, *s.needs, *s.other, 20'000);
+  s.world.run_ms(2'000);
+  EXPECT(extended->is(Status::OK) && s.held_on("other") == 3);
+  s.a->release(s.other->grant().handle);
+  s.world.run_ms(500);
+  EXPECT(s.held_on("other") == 0);
+}
+
+UNIT_TEST(a_lock_whose_quorum_has_answered_is_renewed_on_time_while_another_one_of_its_round_waits) {
+  OneNeedsTheNodeFarBehind s;
+  extend_both(s, *s.needs, *s.other, 600);
+  for (int64_t ms = 0; ms < 2'000; ms += 20) {
+    s.world.run_ms(20);
+    EXPECT(s.other->losses == 0 && s.a->holds(s.other->grant().handle));
+  }
+}
+
+UNIT_TEST(a_lease_shorter_than_a_time_out_outlives_a_node_that_says_nothing_any_more) {
+  for (const int64_t ttl_ms : {100, 150, 200}) {
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+      Stage s(3, seed);
+      const Wanted &held = s.a->take("held", waiting_ms(0, ttl_ms));
+      s.world.run_ms(500 + static_cast<int64_t>(seed) * 7);
+      s.nodes[1]->freeze();
+      s.world.run_ms(1'500);
+      EXPECT(held.losses == 0 && s.a->holds(held.grant().handle));
+    }
+  }
+}
+
+UNIT_TEST(who_knows_a_value_may_bring_it_to_a_node_and_its_holder_gives_it_back_there_too) {
+  Stage s(3);
+  s.nodes[2]->stop(Node::Data::Kept);
+  s.world.run_ms(300);
+  AcquireParams params = waiting_ms(0, 50'000, false);
+  params.value = "v";
+  const Wanted &held = s.a->take("k", params);
+  s.nodes[2]->start();
+  s.world.run_ms(3'000);
+  EXPECT(s.held_on("k") == 2);
+  const Question &extended = s.b->about("k", What::ExtendKey, [](Ask &ask) {
+    ask.text = "v";
+    ask.ttl = 55'000 * kMillisecond;
+  });
+  s.world.run_ms(200);
+  EXPECT(extended.status == Status::OK && s.held_on("k") == 3);
+  s.a->release(held.grant().handle);
+  s.world.run_ms(200);
+  EXPECT(s.held_on("k") == 0);
+}
+
+UNIT_TEST(what_was_taken_away_is_believed_in_no_longer_than_until_a_quorum_says_so) {
+  Stage s(3);
+  const Wanted &holder = s.a->take("k", waiting_ms(0, 30'000));
+  s.world.run_ms(100);
+  s.nodes[1]->freeze();
+  const Question &forced = s.b->about("k", What::ForceRelease);
+  EXPECT(s.world.run_until([&] { return forced.ends == 1; }, 3'000));
+  const Wanted &next = s.b->take("k", waiting_ms(10'000));
+  s.world.run_ms(10);  // of the 200 after which the second node is given up
+  EXPECT(next.is(Status::OK) && !both_believe(s, holder, next) && holder.losses == 1);
+}
+
+UNIT_TEST(an_extension_that_too_few_nodes_are_there_for_changes_nothing) {
+  Stage s(3);
+  const Wanted &shorter = s.a->take("shorter", waiting_ms(0, 20'000, false));
+  const Wanted &lasting = s.a->take("lasting", waiting_ms(0, 20'000, false));
+  for (const size_t n : {0, 1}) s.nodes[n]->stop(Node::Data::Kept);
+  s.world.run_ms(500);
+  const auto shortened = s.a->extend(shorter.grant().handle, 1'000, false);
+  const auto renewed = s.a->extend(lasting.grant().handle, kAutoMs, true);
+  s.world.run_ms(100);
+  EXPECT(shortened->is(Status::NO_QUORUM) && renewed->is(Status::NO_QUORUM));
+  for (const size_t n : {0, 1}) s.nodes[n]->start();
+  s.world.run_ms(10'000);
+  EXPECT(s.a->holds(shorter.grant().handle) && s.a->holds(lasting.grant().handle));
+  s.world.run_ms(10'000);  // what was not to be renewed is not
+  EXPECT(!s.a->holds(shorter.grant().handle) && !s.a->holds(lasting.grant().handle));
+}
+
+UNIT_TEST(an_extension_that_comes_too_late_to_the_nodes_makes_nothing_last_that_was_to_end) {
+  Stage s(3);
+  const Wanted &held = s.a->take("k", waiting_ms(0, 20'000, false));
+  for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay(90 * kMillisecond, 90 * kMillisecond);
+  for (Node *node : s.nodes) node->step_clock_ms(2'000);
+  const auto extended = s.a->extend(held.grant().handle, kAutoMs, true);
+  s.world.run_ms(1'000);
+  EXPECT(extended->times == 1 && !extended->is(Status::OK));
+  s.world.run_ms(20'000);
+  EXPECT(!s.a->holds(held.grant().handle));
+}
+
+UNIT_TEST(a_close_waits_for_as_long_as_locks_are_given_back_and_no_longer) {
+  for (const bool answers : {true, false}) {
+    Stage s(3);
+    for (Node *node : s.nodes) node->set_work(kMillisecond / 50);
+    for (int i = 0; i < 4'000; ++i) s.a->acquire({"k" + std::to_string(i)}, waiting_ms(60'000));
+    s.world.run_ms(3'000);
+    for (Node *node : s.nodes) answers ? node->set_work(2 * kMillisecond) : node->freeze();
+    const Nanos from = s.world.now();
+    bool closed = false;
+    run_once(s.a->host(), [&] { s.a->instance().close(false, [&] { closed = true; }); });
+    EXPECT(s.world.run_until([&] { return closed; }, 5'000));
+    const Nanos took = s.world.now() - from;
+    EXPECT(answers ? took > 300 * kMillisecond : took < 250 * kMillisecond);
+    if (!answers) continue;
+    size_t left = 0;
+    for (int i = 0; i < 4'000; ++i) left += s.held_on("k" + std::to_string(i)) >= 2 ? 1 : 0;
+    EXPECT(left == 0);
+  }
+}
+
+UNIT_MAIN("what a quorum keeps",
+          cmocka_unit_test(a_lock_on_some_nodes_stays_there_when_it_is_renewed_together_with_others),
+          cmocka_unit_test(a_lock_that_comes_to_a_node_with_another_ones_renewal_is_given_back_there_too),
+          cmocka_unit_test(a_lock_whose_quorum_has_answered_is_renewed_on_time_while_another_one_of_its_round_waits),
+          cmocka_unit_test(a_lease_shorter_than_a_time_out_outlives_a_node_that_says_nothing_any_more),
+          cmocka_unit_test(who_knows_a_value_may_bring_it_to_a_node_and_its_holder_gives_it_back_there_too),
+          cmocka_unit_test(what_was_taken_away_is_believed_in_no_longer_than_until_a_quorum_says_so),
+          cmocka_unit_test(an_extension_that_too_few_nodes_are_there_for_changes_nothing),
+          cmocka_unit_test(an_extension_that_comes_too_late_to_the_nodes_makes_nothing_last_that_was_to_end),
+          cmocka_unit_test(a_close_waits_for_as_long_as_locks_are_given_back_and_no_longer))
