@@ -442,8 +442,9 @@ LIBLOCK_API liblock_status liblock_open(const char *url, const liblock_context_o
 
 /* Ends everything the context does: pending waits and requests end as CLOSED, locks are released or left (on_close),
  * owners are closed; returns when no other thread is inside a wait of this context and, with servers, when they have
- * released the locks, or for command_timeout_ms have answered no release. Callbacks of the ended requests still come. A second call returns OK. Returns [OK, WOULD_DEADLOCK from inside a callback, NO_MEMORY: all calls answer
- * CLOSED, call it again to end the rest]. Since 0.1. */
+ * released the locks, or for command_timeout_ms have answered no release. Callbacks of the ended requests still come. A
+ * second call returns OK. Returns [OK, WOULD_DEADLOCK from inside a callback, NO_MEMORY: all calls answer CLOSED, call
+ * it again to end the rest]. Since 0.1. */
 LIBLOCK_API liblock_status liblock_close(liblock_context *context);
 
 /* The same without waiting; the callback (may be NULL) comes behind those of all that this ends, and the context may be
