@@ -40,6 +40,15 @@ struct GrantLease final : Lease {
   // Changes that its holder asked for while others were under way: their numbers, and when each ends. Where one was
   // carried out, no older one counts for longer, whenever its answers come.
   std::vector<std::pair<uint32_t, Nanos>> sets;
+  // What renewals ask for, and whether there are any, by the last change that was carried out, or by what was there
+  // before those that are not decided yet.
+  struct Renewal {
+    Nanos ttl;
+    bool renews;
+    uint32_t change;
+  };
+  Renewal decided = {};
+  uint32_t sets_open = 0;  // that are not decided
   SpareVector<uint32_t> rounds_open;  // numbers of changes that nodes are still to answer, decided or not
   // By each node's time: until then something that was sent and not answered could still be carried out.
   std::array<int64_t, 32> doubt_until_us{};

@@ -283,11 +283,18 @@ std::string Instance::why_not_all(const QuorumRule &rule) const {
   return text;
 }
 
+NodeSet Instance::keeping_up(NodeSet ready) const {
+  for (const auto &node : nodes_) {
+    if (node->link.commands_waiting() > kBehindMost) ready &= ~node->bit();
+  }
+  return ready;
+}
+
 NodeSet Instance::keeping_up(const QuorumRule &rule, NodeSet ready) const {
   const Nanos now = clock.now();
-  NodeSet others = ready, voting = ready;
+  const NodeSet others = keeping_up(ready);
+  NodeSet voting = ready;
   for (const auto &node : nodes_) {
-    if (node->link.commands_waiting() > kBehindMost) others &= ~node->bit();
     if (node->is_silent(now) || node->is_stepped(now)) voting &= ~node->bit();
   }
   return rule.is_reached(others & voting) ? others : ready;

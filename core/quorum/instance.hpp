@@ -70,6 +70,8 @@ class Instance final : public RemoteInstance, public std::enable_shared_from_thi
   Failure why_no_nodes() const;
   Failure why_no_quorum(const QuorumRule &rule) const;
   Failure why_quarantined(const QuorumRule &rule) const;
+  // Those for which not too much waits.
+  NodeSet keeping_up(NodeSet ready) const;
   // Without those for which so much waits that they would set the pace of all, where the others are enough.
   NodeSet keeping_up(const QuorumRule &rule, NodeSet ready) const;
   // Which nodes a quorum does without, and why; empty: none.

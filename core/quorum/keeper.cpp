@@ -158,7 +158,9 @@ void Keeper::set_renewal(Lease &lease, Nanos from, Nanos ttl) {
 void Keeper::try_again(GrantLease &lease) {
   if (lease.state.load() != Lease::State::Held || lease.place == SIZE_MAX) return;
   const Nanos pause = std::clamp<Nanos>(lease.ttl / 20, 10 * kMillisecond, 100 * kMillisecond);
-  if (lease.wants_renewal()) lease.renew_at = instance_.clock.now() + pause;
+  // The more is still to be answered of it, the longer: a node may be slow.
+  const auto open = static_cast<Nanos>(lease.rounds_open.size());
+  if (lease.wants_renewal()) lease.renew_at = instance_.clock.now() + std::max<Nanos>(1, open) * pause;
   arm(lease);
 }
 
@@ -197,11 +199,12 @@ void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &asked,
   for (const LeaseRef &ref : leases) {
     const auto &lease = static_cast<const GrantLease &>(*ref);
     const QuorumRule rule = instance_.membership.rule(lease.subset, lease.votes);
-    if (rule.is_reached(instance_.membership.ready() & rule.nodes())) continue;
+    if (extension.gives_back || rule.is_reached(instance_.membership.ready() & rule.nodes())) continue;
     if (done != nullptr) done(Status::NO_QUORUM, instance_.why_no_quorum(rule).text);
     return;
   }
-  const auto round = std::make_shared<Round>(*this, Round::How::Set, std::move(done));
+  const auto how = extension.gives_back ? Round::How::GiveBack : Round::How::Set;
+  const auto round = std::make_shared<Round>(*this, how, std::move(done));
   for (const LeaseRef &ref : leases) {
     const auto lease = std::static_pointer_cast<GrantLease>(ref);
     lease->is_plain = false;

@@ -26,9 +26,11 @@ Keeper::Round::Round(Keeper &keeper, How how, AskDone done)
     : FanOut(keeper.instance_), keeper_(keeper), how_(how), done_(std::move(done)) {}
 
 void Keeper::Round::add(const GrantRef &lease, Nanos ttl) {
-  if (how_ == How::Set) ++lease->change;
-  const Before before = {lease->ttl, lease->ends_at.load(), lease->renews};
-  items_.push_back({lease, ttl, lease->change, lease->held_keys(), before});
+  if (sets()) {
+    if (lease->sets_open++ == 0) lease->decided = {lease->ttl, lease->renews, lease->change};
+    ++lease->change;
+  }
+  items_.push_back({lease, ttl, lease->change, lease->held_keys()});
   if (items_.back().keys.empty())  // not begun yet: none of its keys is in a handle
     items_.back().keys = lease->names;
 }
@@ -46,15 +48,23 @@ void Keeper::Round::begin() {
     item.open = instance_.keeping_up(item.rule, ready);
     item.left_out = ready & ~item.open;
     item.settles = item.lease->restored;
+    item.renewal = {item.lease->ttl, item.lease->renews, item.sequence};
+    if (how_ == How::GiveBack) item.lease->decided = item.renewal;
     ++item.lease->changes_open;
     item.lease->rounds_open.push_back(item.sequence);
-    if (how_ == How::Set)
+    if (sets())
       item.lease->sets.emplace_back(item.sequence, asked_at_ + Lease::trusted(item.ttl));
     nodes |= item.open;
   }
   asked_ = open_calls_ = nodes;
   if (nodes == 0) return end();
+  note_asked(nodes);
   ask_all(nodes);
+}
+
+// Before anything is given back: that goes behind it.
+void Keeper::Round::note_asked(NodeSet nodes) {
+  for (Item &item : items_) item.lease->asked |= nodes & item.rule.nodes();
 }
 
 // All that the node may have and is held still: its answer counts for each of them, whoever was the reason to ask.
@@ -68,7 +78,6 @@ void Keeper::Round::encode(Call &call) {
     item.told &= ~call.node.bit();
     if ((item.rule.nodes() & call.node.bit()) == 0 || (is_wanted && !is_held(*item.lease))) continue;
     item.told |= call.node.bit();
-    item.lease->asked |= call.node.bit();
     for (const Bytes key : item.keys) call.put_key(key);
   }
   call.argument(call.who());
@@ -192,8 +201,8 @@ void Keeper::Round::failed(Call &call, const Failure &failure) {
   why_ = failure.text;
   for (Item &item : items_) {
     item.open &= ~call.node.bit();
-    if (failure.sent) {
-      in_doubt_ = true;
+    if (failure.sent && (item.told & call.node.bit()) != 0) {
+      item.in_doubt = true;
       int64_t &doubt = item.lease->doubt_until_us[call.node.index];
       doubt = std::max(doubt, call.not_after_us);
     }
@@ -213,9 +222,10 @@ void Keeper::Round::count(Item &item) {
       LIBLOCK_MUTANT(renewal_by_fewer) ? item.ours != 0 : item.rule.is_reached(item.ours);
   if (!is_late && is_enough) {
     end_item(item);
+    if (sets() && item.sequence > lease.decided.change) lease.decided = item.renewal;
     if (!item.rule.is_reached(item.ours & ~item.silent)) ++instance_.counts_quorum.kept_by_silent;
     const Nanos from = LIBLOCK_MUTANT(validity_from_reply) ? instance_.clock.now() : asked_at_;
-    keeper_.renewed(item.lease, item.ttl, from, item.sequence, how_ == How::Set);
+    keeper_.renewed(item.lease, item.ttl, from, item.sequence, sets());
     return one_over(Status::OK);
   }
   const bool is_possible = item.rule.is_reached(item.ours | item.open);
@@ -233,7 +243,7 @@ void Keeper::Round::count(Item &item) {
   }
   take_back(item);
   keeper_.try_again(lease);
-  one_over(is_too_long_ ? Status::INVALID_ARGUMENT : in_doubt_ ? Status::IN_DOUBT : Status::NO_QUORUM);
+  one_over(is_too_long_ ? Status::INVALID_ARGUMENT : item.in_doubt ? Status::IN_DOUBT : Status::NO_QUORUM);
 }
 
 // Where a node has given it to somebody else meanwhile it cannot be written anew, and those that have it decide.
@@ -242,24 +252,23 @@ void Keeper::Round::ask_also(Item &wanting, NodeSet others) {
   const NodeSet unasked = others & ~asked_;
   asked_ |= unasked;
   open_calls_ |= unasked;
+  note_asked(unasked);
   ask_all(unasked);
 }
 
 void Keeper::Round::end_item(Item &item) {
   item.is_over = true;
   --item.lease->changes_open;
+  if (sets()) --item.lease->sets_open;
 }
 
-// What its holder asked for was not carried out by so many that it holds. Where a node did, its end may be the nearer
-// one of the two, which goes on to hold.
-void Keeper::Round::take_back(Item &item) const {
+// What its holder asked for has not come about: renewals go on as before. Its end stays the nearer one of the two, since
+// nodes that answered with an error may have set it.
+void Keeper::Round::take_back(const Item &item) const {
   GrantLease &lease = *item.lease;
-  if (how_ != How::Set || in_doubt_ || lease.change != item.sequence) return;
-  lease.ttl = item.before.ttl;
-  lease.renews = item.before.renews;
-  if (item.ours != 0 || item.open != 0) return;
-  std::erase_if(lease.sets, [&](const auto &set) { return set.first == item.sequence; });
-  lease.ends_at.store(std::max(lease.ends_at.load(), item.before.ends_at));
+  if (how_ != How::Set || item.in_doubt || lease.change != item.sequence) return;
+  lease.ttl = lease.decided.ttl;
+  lease.renews = lease.decided.renews;
 }
 
 void Keeper::Round::one_over(Status status) {

@@ -14,7 +14,7 @@ namespace liblock::quorum {
 
 class Keeper::Round final : public FanOut {
  public:
-  enum class How : uint8_t { Renew, Set };
+  enum class How : uint8_t { Renew, Set, GiveBack };
   Round(Keeper &keeper, How how, AskDone done);
 
   void add(const GrantRef &lease, Nanos ttl);
@@ -22,16 +22,12 @@ class Keeper::Round final : public FanOut {
   void begin();
 
  private:
-  struct Before {
-    Nanos ttl, ends_at;
-    bool renews;
-  };
   struct Item {
     GrantRef lease;
     Nanos ttl;
     uint32_t sequence;
     LockKeys keys;
-    Before before;  // it was asked for
+    GrantLease::Renewal renewal = {};  // as this is to make it
     QuorumRule rule = {};
     NodeSet open = 0, ours = 0, gone = 0;
     NodeSet told = 0;                                // their calls are about it, as they were sent last
@@ -40,6 +36,7 @@ class Keeper::Round final : public FanOut {
     NodeSet knowing = 0;                             // they know of nothing newer than its value
     NodeSet lost = 0;                                // they had lost it, or have, and may have known
     std::vector<GrantLease::Restored> settles = {};  // as it was when this began
+    bool in_doubt = false;                           // a node may have heard of it, and has not answered
     bool is_over = false;                            // the round has counted for it, or cannot any more
   };
   static constexpr size_t kFields = 5;  // of each key in an answer
@@ -56,7 +53,9 @@ class Keeper::Round final : public FanOut {
   void count(Item &item);
   void ask_also(Item &wanting, NodeSet others);
   void end_item(Item &item);
-  void take_back(Item &item) const;
+  void take_back(const Item &item) const;
+  bool sets() const { return how_ != How::Renew; }
+  void note_asked(NodeSet nodes);
   void one_over(Status status);
   void call_done(const Call &call);
   void end();
@@ -67,7 +66,7 @@ class Keeper::Round final : public FanOut {
   std::vector<Item> items_;
   NodeSet asked_ = 0, open_calls_ = 0;
   Nanos asked_at_ = 0;
-  bool in_doubt_ = false, is_too_long_ = false;
+  bool is_too_long_ = false;
   Status worst_ = Status::OK;
   std::string why_ = "no node can be reached";
 };

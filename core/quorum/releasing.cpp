@@ -218,10 +218,11 @@ void Instance::send_release(HeldLock::Parts parts, Handle handle, uint64_t token
   passing_on.end_release(line);
 }
 
-// Where it has a value, whoever knows that may have brought it to nodes that were never asked from here.
+// Where it has a value, whoever knows that may have brought it to nodes that were never asked from here; of those that
+// are far behind, it is left to its end.
 NodeSet Instance::where_it_may_be(const GrantLease &lease) const {
   if (lease.value.empty()) return lease.asked;
-  return lease.asked | (membership.rule(lease.subset, lease.votes).nodes() & membership.ready());
+  return lease.asked | (membership.rule(lease.subset, lease.votes).nodes() & keeping_up(membership.ready()));
 }
 
 void Instance::undo_lease(GrantLease &lease) {

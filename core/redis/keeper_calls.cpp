@@ -81,6 +81,9 @@ Keeper::ExtendCall::ExtendCall(Keeper &keeper, const std::vector<LeaseRef> &leas
     keeper_.due_.leave(*item.lease);  // behind this, a renewal would take something away
     ++item.lease->changes_open;
   }
+  if (!extension_.gives_back) return;
+  sent_at_ = keeper_.instance_.clock.now();
+  for (Item &item : items_) take_effect(item);
 }
 
 // What the caller wants holds here from the moment at which the server may hear of it; not before.
@@ -99,7 +102,7 @@ void Keeper::ExtendCall::take_effect(Item &item) {
 // The server says that it has done nothing; of one key this is the whole truth.
 void Keeper::ExtendCall::refused(const Item &item) {
   Lease &lease = *item.lease;
-  if (by_renewal_ || lease.last_extend != item.change) return;
+  if (by_renewal_ || extension_.gives_back || lease.last_extend != item.change) return;
   lease.ttl = item.ttl_before;
   lease.renews = item.renews_before;
   if (item.keys.size() == 1) lease.ends_at.store(item.ends_before);

@@ -44,7 +44,7 @@ void RemoteInstance::give_back(const Extensions &unused) {
     Lease &lease = *e.lease;
     if (lease.is_given_back() || lease.is_over(clock.now())) continue;
     lease.renews = e.renews;
-    set_leases({e.lease}, {e.restored(), false, e.renews}, nullptr);
+    set_leases({e.lease}, {e.restored(), false, e.renews, false, true}, nullptr);
     if (unused.told != nullptr) unused.told->given_back(e.restored());
   }
 }

@@ -55,6 +55,7 @@ struct Extension {
   bool add = false;
   bool renews = false;  // where it did not before
   bool is_auto = false;  // as long as a process holds it, in whatever pieces: what is too long is cut, not refused
+  bool gives_back = false;  // of what nobody uses any more: holds here also where servers do not hear of it
 };
 
 struct Lease : public Timer {

@@ -167,6 +167,58 @@ UNIT_TEST(an_extension_that_comes_too_late_to_the_nodes_makes_nothing_last_that_
   EXPECT(!s.a->holds(held.grant().handle));
 }
 
+UNIT_TEST(of_two_extensions_that_fail_nothing_is_left) {
+  Stage s(3);
+  const Wanted &held = s.a->take("k", waiting_ms(0, 20'000, false));
+  for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay(90 * kMillisecond, 90 * kMillisecond);
+  for (Node *node : s.nodes) node->step_clock_ms(2'000);
+  const auto renewed = s.a->extend(held.grant().handle, kAutoMs, true);
+  const auto longer = s.a->extend(held.grant().handle, 19'000, false);
+  s.world.run_ms(1'000);
+  EXPECT(renewed->times == 1 && !renewed->is(Status::OK) && longer->times == 1 && !longer->is(Status::OK));
+  s.world.run_ms(20'000);
+  EXPECT(!s.a->holds(held.grant().handle));
+}
+
+UNIT_TEST(what_a_reentry_leaves_unused_is_given_back_also_while_too_few_nodes_are_there) {
+  Stage s(3);
+  const auto me = s.a->owner("me");
+  const Wanted &outer = s.a->acquire({"k"}, waiting_ms(1'000, 10'000, false), me);
+  s.world.run_ms(50);
+  AcquireParams extends = waiting_ms(1'000, 50'000, false);
+  extends.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+  const Wanted &inner = s.a->acquire({"k"}, extends, me);
+  s.world.run_ms(50);
+  EXPECT(outer.is(Status::OK) && inner.is(Status::OK));
+  for (const size_t n : {0, 1}) s.nodes[n]->stop(Node::Data::Kept);
+  s.world.run_ms(500);
+  s.a->release(inner.grant().handle);
+  s.world.run_ms(100);
+  for (const size_t n : {0, 1}) s.nodes[n]->start();
+  s.world.run_ms(8'000);
+  EXPECT(s.a->holds(outer.grant().handle));
+  s.world.run_ms(2'000);
+  EXPECT(!s.a->holds(outer.grant().handle));
+}
+
+UNIT_TEST(locks_with_a_value_are_not_given_back_to_a_node_far_behind_that_was_not_asked_for_them) {
+  Stage s(3);
+  s.nodes[1]->set_work(2 * kMillisecond);
+  AcquireParams params = waiting_ms(60'000);
+  params.value = "v";
+  std::vector<Wanted *> open;
+  for (int i = 0; i < 2'000; ++i) {
+    for (const char *half : {"a", "b"}) open.push_back(&s.a->acquire({half + std::to_string(i)}, params));
+    s.world.run_ms(1);
+    std::erase_if(open, [&](Wanted *one) {
+      if (one->is(Status::OK)) s.a->release(one->grant().handle);
+      return one->ended();
+    });
+  }
+  EXPECT(s.a->instance().nodes()[1]->is_ready());
+  EXPECT(s.a->instance().nodes()[1]->link.commands_waiting() < 400);
+}
+
 UNIT_TEST(a_close_waits_for_as_long_as_locks_are_given_back_and_no_longer) {
   for (const bool answers : {true, false}) {
     Stage s(3);
@@ -196,4 +248,7 @@ UNIT_MAIN("what a quorum keeps",
           cmocka_unit_test(what_was_taken_away_is_believed_in_no_longer_than_until_a_quorum_says_so),
           cmocka_unit_test(an_extension_that_too_few_nodes_are_there_for_changes_nothing),
           cmocka_unit_test(an_extension_that_comes_too_late_to_the_nodes_makes_nothing_last_that_was_to_end),
+          cmocka_unit_test(of_two_extensions_that_fail_nothing_is_left),
+          cmocka_unit_test(what_a_reentry_leaves_unused_is_given_back_also_while_too_few_nodes_are_there),
+          cmocka_unit_test(locks_with_a_value_are_not_given_back_to_a_node_far_behind_that_was_not_asked_for_them),
           cmocka_unit_test(a_close_waits_for_as_long_as_locks_are_given_back_and_no_longer))

@@ -53,6 +53,25 @@ UNIT_TEST(the_unused_part_of_an_extension_is_given_back_with_the_handle_that_ask
   }
 }
 
+UNIT_TEST(an_unused_part_is_given_back_also_while_the_server_cannot_be_told) {
+  for (const bool outer_renews : {false, true}) {
+    GivingBack s;
+    const Handle outer = s.mine({"k"}, 10'000, false, outer_renews);
+    const Handle inner = s.again({"k"}, 50'000);
+    s.node.stop(Node::Data::Kept);
+    s.world.run_ms(100);
+    s.a.release(inner);
+    s.world.run_ms(1'500);
+    s.node.start();
+    s.world.run_ms(6'000);
+    EXPECT(s.a.holds(outer));
+    s.world.run_ms(4'000);
+    EXPECT(s.a.holds(outer) == outer_renews);
+    s.world.run_ms(40'000);
+    EXPECT(!outer_renews || s.node.ask({"PTTL", "liblock:k"}).integer <= 10'000);
+  }
+}
+
 UNIT_TEST(an_extension_that_somebody_else_asked_for_since_then_stays) {
   GivingBack s;
   const Handle outer = s.mine({"k"}, 5'000);
@@ -158,6 +177,7 @@ UNIT_TEST(what_nobody_waits_for_any_more_goes_back_too) {
 
 UNIT_MAIN("what a reentry gives back on a server",
           cmocka_unit_test(the_unused_part_of_an_extension_is_given_back_with_the_handle_that_asked_for_it),
+          cmocka_unit_test(an_unused_part_is_given_back_also_while_the_server_cannot_be_told),
           cmocka_unit_test(an_extension_that_somebody_else_asked_for_since_then_stays),
           cmocka_unit_test(a_lease_that_this_process_set_by_its_value_since_then_stays),
           cmocka_unit_test(one_attempt_that_reenters_a_lock_which_is_just_lost_asks_for_it_anew),
