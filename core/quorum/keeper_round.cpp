@@ -262,7 +262,7 @@ void Keeper::Round::end_item(Item &item) {
   if (sets()) --item.lease->sets_open;
 }
 
-// What its holder asked for has not come about: renewals go on as before. Its end stays the nearer one of the two, since
+// What its holder asked for has not come about: renewals go on as before. Its end stays the nearer of the two, since
 // nodes that answered with an error may have set it.
 void Keeper::Round::take_back(const Item &item) const {
   GrantLease &lease = *item.lease;
