@@ -247,7 +247,7 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
       take_ref(shard, ref, deadline, token, deferred);
     }
     if (!ref.reentered) {
-      shard.deadline(ref.index) = deadline;
+      begin_lease(shard, ref.index, deadline, deferred);
     } else if (params.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND) {
       extend_shared(shard, ref, deadline, deferred);
     }

@@ -43,6 +43,18 @@ void LockTable::set_shared(Shard &shard, uint32_t index, Nanos deadline, Deferre
   arm_timers(shard.entry(index), deadline);
 }
 
+// The same. The acquire of a key is granted that was taken just now, with its lease, or was kept without one while the
+// acquire waited for further keys: then those behind it sleep until they are told, and who reentered it meanwhile has
+// nothing to give back of what begins here.
+void LockTable::begin_lease(Shard &shard, uint32_t index, Nanos deadline, Deferred &deferred) {
+  if (shard.deadline(index) != deadline) {
+    forget_extensions(shard.entry(index));
+    set_shared(shard, index, deadline, deferred);
+  } else if (deadline != kNever) {
+    nudge_head(shard, index, deferred);  // they queued for a free key that the global lock shuts
+  }
+}
+
 // The same. The lease is set by other means.
 void LockTable::forget_extensions(const Entry &entry) {
   for (const KeyRef *ref = entry.refs; ref != nullptr; ref = ref->next) {

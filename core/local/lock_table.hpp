@@ -300,6 +300,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   // given_back.cpp
   void extend_shared(Shard &shard, KeyRef &ref, Nanos deadline, Deferred &deferred);
   void set_shared(Shard &shard, uint32_t index, Nanos deadline, Deferred &deferred);
+  void begin_lease(Shard &shard, uint32_t index, Nanos deadline, Deferred &deferred);
   static void forget_extensions(const Entry &entry);
   void give_back_extension(Shard &shard, const KeyRef &gone, const KeyRef *older, Deferred &deferred);
   void set_global_deadline(Nanos deadline);

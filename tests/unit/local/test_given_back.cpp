@@ -188,6 +188,19 @@ UNIT_TEST(a_lock_that_waits_for_a_further_key_leaves_the_lease_alone_until_it_is
   EXPECT(stage.release(taken) == Status::OK);
 }
 
+UNIT_TEST(what_reentered_a_lock_before_it_was_granted_takes_nothing_of_its_lease_away) {
+  Stage stage;
+  const Handle other = stage.take({"b"});
+  Request *outer = stage.ask(*stage.me, {"a", "b"}, for_ms(5'000));
+  const Handle inner = stage.mine({"a"}, again(60'000));
+  EXPECT(stage.release(other) == Status::OK && outer->done);
+  stage.let_go(inner);
+  const Handle looking = stage.mine({"a"}, {});
+  EXPECT(stage.left_ms(looking) == 5'000);
+  stage.let_go(looking);
+  stage.let_go(outer->grant.handle);
+}
+
 UNIT_TEST(who_waits_is_served_when_the_lease_that_was_given_back_ends) {
   for (const std::vector<Bytes> &keys : {kLocks[0], kLocks[1]}) {
     Stage stage;
@@ -271,6 +284,7 @@ UNIT_MAIN("what a reentry gives back", cmocka_unit_test(of_several_inner_ones_ea
           cmocka_unit_test(of_several_keys_only_those_that_were_held_already_go_back),
           cmocka_unit_test(keys_that_go_one_by_one_give_back_their_own),
           cmocka_unit_test(a_lock_that_waits_for_a_further_key_leaves_the_lease_alone_until_it_is_granted),
+          cmocka_unit_test(what_reentered_a_lock_before_it_was_granted_takes_nothing_of_its_lease_away),
           cmocka_unit_test(who_waits_is_served_when_the_lease_that_was_given_back_ends),
           cmocka_unit_test(an_outer_lock_that_is_renewed_goes_on_to_be_and_one_that_is_not_ends),
           cmocka_unit_test(a_renewed_lock_outlives_a_shorter_lease_that_a_reentry_set))

@@ -25,6 +25,13 @@ struct Stage : unit::Stage {
   }
   Status state(Handle h) { return table().view(&world, h).status; }
   int64_t left_ms(Handle h) { return ms_from_nanos(table().view(&world, h).deadline - world.now.load()); }
+  Request *watch_release(Bytes key) {
+    auto *watch = new Request(world.table, world.runtime);
+    watch->pin();
+    requests.push_back(watch);
+    table().watch(*watch, Waiter::Kind::WatchReleased, key, 0, *nobody, watch->params);
+    return watch;
+  }
   Status extend(Handle h, int64_t ms, bool add) {
     HoldView after;
     return table().extend(&world, h, ms < 0 ? kNever : nanos_from_ms(ms), add, after);
@@ -109,6 +116,25 @@ UNIT_TEST(the_head_of_the_queue_is_served_when_the_holder_becomes_overdue) {
   EXPECT(stage.release(h) == Status::LOST && !last->done);
   EXPECT(stage.release(next->grant.handle) == Status::OK && last->done);
   EXPECT(stage.release(last->grant.handle) == Status::OK);
+}
+
+// It slept on what it had seen: a key without a lease, since its holder was waiting for the other one.
+UNIT_TEST(who_waits_for_one_of_several_keys_hears_of_the_lease_that_begins_with_the_last_of_them) {
+  for (const Bytes key : {Bytes("a"), Bytes("b")}) {
+    Stage stage;
+    const Handle busy = stage.take({"b"});
+    Request *both = stage.ask({"a", "b"}, for_ms(200));
+    Request *watching = stage.watch_release("a");
+    Request *behind = stage.ask({key});
+    stage.world.advance_ms(1'000);
+    EXPECT(stage.release(busy) == Status::OK && both->done && !behind->done && !watching->done);
+    stage.world.advance_ms(199);
+    EXPECT(!behind->done && !watching->done);
+    stage.world.advance_ms(1);
+    EXPECT(behind->done && watching->done && watching->grant.status == Status::OK);
+    EXPECT(stage.release(both->grant.handle) == Status::LOST);
+    stage.end(behind);
+  }
 }
 
 UNIT_TEST(a_lock_that_loses_one_of_its_keys_loses_all_of_them) {
@@ -275,6 +301,8 @@ UNIT_TEST(who_has_waited_and_gets_no_lease_for_want_of_a_thread_is_told_and_stil
 UNIT_MAIN("leases", cmocka_unit_test(a_lease_ends_to_the_nanosecond_and_not_before),
           cmocka_unit_test(whoever_wants_an_overdue_key_takes_it_over_with_a_larger_token),
           cmocka_unit_test(the_head_of_the_queue_is_served_when_the_holder_becomes_overdue),
+          cmocka_unit_test(
+              who_waits_for_one_of_several_keys_hears_of_the_lease_that_begins_with_the_last_of_them),
           cmocka_unit_test(a_lock_that_loses_one_of_its_keys_loses_all_of_them),
           cmocka_unit_test(extensions_set_add_and_take_the_end_away),
           cmocka_unit_test(the_longest_extension_does_not_overflow),
