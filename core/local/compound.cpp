@@ -294,7 +294,7 @@ void LockTable::take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t tok
     LIBLOCK_ASSERT(entry.owner == ref.record->owner && entry.refs != nullptr);
     ++shard.counters.reentered;
   } else {
-    begin_hold(shard, index, *ref.record->owner, deadline, token);
+    begin_hold(shard, index, *ref.record->owner, deadline, token, deferred);
     if (entry.queue != nullptr) end_watches(*entry.queue, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);
   }
   ref.state = KeyRef::State::Held;

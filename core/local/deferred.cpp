@@ -29,6 +29,8 @@ void Deferred::run() {
       table_.reap(*record);
     } else if (std::exchange(global_ready_, false)) {
       table_.global_ready();
+    } else if (std::exchange(global_looks_, false)) {
+      table_.nudge_pending_global();
     } else if (LocalRequest *driven = driven_; driven != nullptr) {
       driven_ = driven->next_deferred;
       if (driven_ == nullptr) driven_tail_ = &driven_;

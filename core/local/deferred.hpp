@@ -40,6 +40,8 @@ class Deferred {
     lost_ = record;
   }
   void global_may_be_ready() { global_ready_ = true; }
+  // Who waits for the last keys looks when the first of their leases ends, and one of them begins or has moved.
+  void global_must_look() { global_looks_ = true; }
   // It was told something under a lock.
   void tell(Trace &trace) {
     if (!trace.begin_telling()) return;
@@ -62,6 +64,7 @@ class Deferred {
   Record *lost_ = nullptr;
   Trace *told_ = nullptr;
   bool global_ready_ = false;
+  bool global_looks_ = false;
 };
 
 }  // namespace liblock

@@ -40,6 +40,7 @@ void LockTable::extend_shared(Shard &shard, KeyRef &ref, Nanos deadline, Deferre
 void LockTable::set_shared(Shard &shard, uint32_t index, Nanos deadline, Deferred &deferred) {
   shard.deadline(index) = deadline;
   nudge_head(shard, index, deferred);
+  lease_moved(shard, deadline, deferred);
   arm_timers(shard.entry(index), deadline);
 }
 

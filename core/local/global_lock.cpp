@@ -43,6 +43,12 @@ void LockTable::count_gated_hold(const LocalOwner &owner, int64_t change, Deferr
   if (remaining == 0 && deferred != nullptr) deferred->global_may_be_ready();
 }
 
+// With the shard's lock: the lease of one of its keys begins or moves. The pending global lock comes to see it by the
+// earliest lease that it knows of, and sleeps where it knows of none.
+void LockTable::lease_moved(const Shard &shard, Nanos deadline, Deferred &deferred) {
+  if (shard.gated && deadline != kNever) deferred.global_must_look();
+}
+
 // With global_.mutex. True: nobody else holds a key.
 bool LockTable::gate_all(LocalOwner &owner) {
   global_.remaining.store(kCounting);
@@ -203,6 +209,12 @@ void LockTable::global_ready() {
   if (global_.pending != nullptr && global_.remaining.load() == 0) grant_global(*global_.pending, deferred);
 }
 
+void LockTable::nudge_pending_global() {
+  Deferred deferred(*this);
+  const std::lock_guard lock(global_.mutex);
+  if (global_.pending != nullptr) nudge(*global_.pending, deferred);
+}
+
 // With global_.mutex, as the next two. The present hold is over.
 void LockTable::free_global(Deferred &deferred) {
   global_.owner = nullptr;
@@ -218,6 +230,7 @@ void LockTable::next_global(Deferred &deferred) {
   global_.queue.remove(waiter);
   waiter.grant.flags |= LIBLOCK_RESULT_WAITED;
   begin_pending(waiter, deferred);
+  if (global_.pending == &waiter) nudge(waiter, deferred);  // it slept on the lease of the one before it
 }
 
 void LockTable::lose_global(EndReason reason, Deferred &deferred) {

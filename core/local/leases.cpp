@@ -98,6 +98,7 @@ Status LockTable::extend(const void *instance, Handle h, Nanos ttl, bool add, Ho
       after.deadline = shard.deadline(index) = new_deadline(shard.deadline(index));
       if (shard.begun(index) > 0) shard.begun(index) = -shard.begun(index);
       nudge_head(shard, index, deferred);
+      lease_moved(shard, after.deadline, deferred);
     }
     shard.mutex.unlock();
     return held ? Status::OK : Status::LOST;

@@ -133,6 +133,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   // Runs after locks were let go; called by Deferred.
   void reap(Record &record);
   void global_ready();
+  void nudge_pending_global();
 
   std::atomic<bool> leases_used{false};  // some lock had an expiry: sweeps are worth while
 
@@ -170,7 +171,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   bool take_credit(Shard &shard);
   bool refill_credit(Shard &shard);
   void reclaim_credit();
-  void begin_hold(Shard &shard, uint32_t index, LocalOwner &owner, Nanos deadline, uint64_t token);
+  void begin_hold(Shard &shard, uint32_t index, LocalOwner &owner, Nanos deadline, uint64_t token,
+                  Deferred &deferred);
   void end_hold(Shard &shard, uint32_t index, EndReason reason, bool thin, Deferred &deferred);
   void lose(Shard &shard, uint32_t index, EndReason reason, Deferred &deferred);
   bool end_if_overdue(Shard &shard, uint32_t index, Nanos now, Deferred &deferred);
@@ -275,6 +277,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   bool end_global_wait(Waiter &waiter, Status status, Deferred &deferred);
   Pass try_pass(const LocalOwner &owner, const Record *record);
   void drop_pass(Pass pass, Deferred &deferred);
+  void lease_moved(const Shard &shard, Nanos deadline, Deferred &deferred);
   // Drops it whatever ends the attempt: with a ticket that is left behind nobody would ever have the global lock.
   struct Passing {
     LockTable &table;

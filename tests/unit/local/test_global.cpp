@@ -120,6 +120,53 @@ UNIT_TEST(a_key_that_becomes_overdue_is_waited_for_no_longer) {
   stage.end(global);
 }
 
+UNIT_TEST(a_lease_that_a_key_is_given_while_it_is_waited_for_is_heard_of) {
+  for (const std::vector<Bytes> &keys : {std::vector<Bytes>{"A"}, {"A", "B", "C"}}) {
+    Stage stage;
+    Request *keyed = stage.ask(*stage.nobody, keys);
+    Request *global = stage.ask(*stage.nobody, {});
+    stage.world.advance_ms(1'000);
+    HoldView after;
+    EXPECT(stage.table().extend(&stage.world, keyed->grant.handle, nanos_from_ms(200), false, after) ==
+           Status::OK);
+    stage.world.advance_ms(199);
+    EXPECT(!global->done);
+    stage.world.advance_ms(1);
+    EXPECT(is_held(stage.world, global));
+    stage.end(global);
+  }
+}
+
+UNIT_TEST(the_lease_of_who_is_let_past_is_heard_of_too) {
+  Stage stage;
+  Request *outer = stage.ask(*stage.x, {"A"});
+  Request *global = stage.ask(*stage.nobody, {});
+  stage.world.advance_ms(1'000);
+  Request *inner = stage.ask(*stage.x, {"B"}, unit::for_ms(200));
+  EXPECT(is_held(stage.world, inner));
+  stage.end(outer);
+  stage.world.advance_ms(199);
+  EXPECT(!global->done);
+  stage.world.advance_ms(1);
+  EXPECT(is_held(stage.world, global));
+  stage.end(global);
+}
+
+UNIT_TEST(whose_turn_it_is_looks_at_the_leases_of_those_who_went_between) {
+  Stage stage;
+  Request *first = stage.ask(*stage.nobody, {});
+  Request *keyed = stage.ask(*stage.nobody, {"A"}, unit::for_ms(200));
+  Request *second = stage.ask(*stage.nobody, {});
+  stage.world.advance_ms(1'000);
+  stage.end(first);
+  EXPECT(is_held(stage.world, keyed));
+  stage.world.advance_ms(199);
+  EXPECT(!second->done);
+  stage.world.advance_ms(1);
+  EXPECT(is_held(stage.world, second));
+  stage.end(second);
+}
+
 UNIT_TEST(a_global_lock_that_is_overdue_is_taken_over_by_the_next) {
   Stage stage;
   Request *first = stage.ask(*stage.nobody, {}, unit::for_ms(100));
@@ -290,6 +337,9 @@ UNIT_MAIN("global lock", cmocka_unit_test(a_global_request_waits_for_the_last_ke
           cmocka_unit_test(a_pending_one_that_is_cancelled_or_times_out_lets_everybody_go),
           cmocka_unit_test(of_two_global_requests_the_keyed_ones_between_them_run_in_between),
           cmocka_unit_test(a_key_that_becomes_overdue_is_waited_for_no_longer),
+          cmocka_unit_test(a_lease_that_a_key_is_given_while_it_is_waited_for_is_heard_of),
+          cmocka_unit_test(the_lease_of_who_is_let_past_is_heard_of_too),
+          cmocka_unit_test(whose_turn_it_is_looks_at_the_leases_of_those_who_went_between),
           cmocka_unit_test(a_global_lock_that_is_overdue_is_taken_over_by_the_next),
           cmocka_unit_test(a_named_owner_takes_the_global_lock_again_and_keys_under_it),
           cmocka_unit_test(random_programs_keep_the_exclusion_and_leave_nobody_behind))
