@@ -81,16 +81,19 @@ void LockTable::give_back_extension(Shard &shard, const KeyRef &gone, const KeyR
 }
 
 // With global_.mutex, as the next one.
-void LockTable::set_global_deadline(Nanos deadline) {
-  global_.deadline.store(deadline);
-  const std::lock_guard shard_lock(shards_[0].mutex);
-  for (Record *record : global_.handles) {
-    if (record->timer != nullptr) record->timer->arm(timer_due(*record, deadline));
+void LockTable::set_global_deadline(Nanos deadline, Deferred &deferred) {
+  const Nanos before = global_.deadline.exchange(deadline);
+  {
+    const std::lock_guard shard_lock(shards_[0].mutex);
+    for (Record *record : global_.handles) {
+      if (record->timer != nullptr) record->timer->arm(timer_due(*record, deadline));
+    }
   }
+  if (deadline < before) tell_global_lease(deferred);
 }
 
 // The handle has left the list, where `above` of them are younger.
-void LockTable::give_back_global_extension(Record &gone, size_t above) {
+void LockTable::give_back_global_extension(Record &gone, size_t above, Deferred &deferred) {
   if (global_.handles.empty() || gone.left_before.empty()) return;
   const Nanos left = std::exchange(gone.left_before.front(), kNotExtended);
   if (left == kNotExtended) return;
@@ -101,7 +104,7 @@ void LockTable::give_back_global_extension(Record &gone, size_t above) {
     its.front() = left;
     return;
   }
-  set_global_deadline(clock_.deadline_of(left));
+  set_global_deadline(clock_.deadline_of(left), deferred);
   tell(gone, left);
 }
 

@@ -49,6 +49,36 @@ void LockTable::lease_moved(const Shard &shard, Nanos deadline, Deferred &deferr
   if (shard.gated && deadline != kNever) deferred.global_must_look();
 }
 
+// With the shard's lock: who waits for a key of it waits for the end of the global lock, which has a lease.
+bool LockTable::is_behind_lease(const Shard &shard) const {
+  return shard.gated && global_.deadline.load() != kNever;
+}
+
+// With global_.mutex: the lease of the global lock begins, or ends earlier than it did. Who stands first behind it, at
+// a key or in its own queue, and who watches it, come when it ends, whatever becomes of its holder's timer. Whoever
+// queues later sees it himself: he counts as waiting before he looks.
+void LockTable::tell_global_lease(Deferred &deferred) {
+  if (global_.deadline.load() == kNever || waiters_.load() == 0) return;
+  nudge_global_head(deferred);
+  for (Waiter *w = global_.queue.watchers.front(); w != nullptr; w = WaitQueue::Waiters::next(w))
+    nudge(*w, deferred);
+  for (uint32_t i = 0; i < kShards; ++i) {
+    Shard &shard = shards_[i];
+    for (uint32_t index = 0;;) {
+      const std::lock_guard lock(shard.mutex);
+      const uint32_t end = std::min(shard.entries_end(), index + kEntriesPerChunk);
+      for (; index < end; ++index) nudge_head(shard, index, deferred);
+      if (index >= shard.entries_end()) break;
+    }
+  }
+}
+
+void LockTable::nudge_global_head(Deferred &deferred) {
+  WaitQueue &queue = global_.queue;
+  Waiter *head = queue.strict.empty() ? queue.any.front() : queue.strict.front();
+  if (head != nullptr) nudge(*head, deferred);
+}
+
 // With global_.mutex. True: nobody else holds a key.
 bool LockTable::gate_all(LocalOwner &owner) {
   global_.remaining.store(kCounting);
@@ -182,14 +212,15 @@ void LockTable::grant_global(Waiter &waiter, Deferred &deferred) {
   }
   const bool waited = (waiter.grant.flags & LIBLOCK_RESULT_WAITED) != 0;
   if (waited && waiter.params->trace != nullptr) trace_global_hand_off(waiter, token, deferred);
+  tell_global_lease(deferred);
   finish(waiter, Status::OK, deferred);
 }
 
 void LockTable::hold_global_again(Waiter &waiter, Deferred &deferred) {
   if (waiter.params->on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND) {
     waiter.record->left_before.front() = clock_.left_until(global_.deadline.load());
-    set_global_deadline(deadline_after(waiter.params->ttl));
-    leases_used.store(true, std::memory_order_relaxed);
+    leases_used.store(true, std::memory_order_relaxed);  // first: those who are told look there
+    set_global_deadline(deadline_after(waiter.params->ttl), deferred);
   }
   global_.handles.push_back(waiter.record);
   counters_.global_acquired.fetch_add(1, std::memory_order_relaxed);
@@ -281,7 +312,7 @@ Status LockTable::release_global(const Owner &instance, Handle h) {
         hand_on_global(*record);
       }
       const auto above = static_cast<size_t>(global_.handles.end() - next);
-      give_back_global_extension(*record, above);
+      give_back_global_extension(*record, above, deferred);
       counters_.global_released.fetch_add(1);
       end_watches(global_.queue, Waiter::Kind::WatchLost, h, Status::NOT_HELD, deferred);
       if (global_.handles.empty()) free_global(deferred);
@@ -329,6 +360,7 @@ void LockTable::leave_global(Waiter &waiter, Status status, Deferred &deferred) 
     next_global(deferred);
   } else {
     global_.queue.remove(waiter);
+    if (global_.deadline.load() != kNever) nudge_global_head(deferred);
   }
   finish(waiter, status, deferred);
 }
@@ -348,8 +380,12 @@ Nanos LockTable::tend_global(const Waiter &waiter, Nanos now, Deferred &deferred
 }
 
 bool LockTable::end_global_if_overdue(Nanos now) {
-  if (global_.deadline.load() > now) return false;
   Deferred deferred(*this);
+  return end_global_if_overdue(now, deferred);
+}
+
+bool LockTable::end_global_if_overdue(Nanos now, Deferred &deferred) {
+  if (global_.deadline.load() > now) return false;
   const std::lock_guard lock(global_.mutex);
   if (global_.handles.empty() || global_.deadline.load() > now) return false;
   lose_global(EndReason::Expired, deferred);

@@ -149,6 +149,7 @@ void LockTable::pass_on(Shard &shard, uint32_t index, Deferred &deferred) {
     }
   }
   if (!entry.held()) {
+    if (entry.queue != nullptr && is_behind_lease(shard)) nudge_head(shard, index, deferred);
     drop_idle_entry(shard, index);
   } else if (entry.queue != nullptr) {
     if (entry.queue->empty()) {
@@ -237,12 +238,12 @@ void LockTable::nudge(Waiter &waiter, Deferred &deferred) {
   }
 }
 
-// Tells the next in line, who watches the holder's lease and is about to be served.
+// Tells the next in line, who watches the holder's lease, or the global lock's, and is about to be served.
 void LockTable::nudge_head(Shard &shard, uint32_t index, Deferred &deferred) {
   WaitQueue *queue = shard.entry(index).queue;
   if (queue == nullptr) return;
   Waiter *head = queue->strict.empty() ? queue->any.front() : queue->strict.front();
-  const bool lease_matters = shard.deadline(index) != kNever;
+  const bool lease_matters = shard.deadline(index) != kNever || is_behind_lease(shard);
   if (head != nullptr &&
       (lease_matters || (head->request == nullptr && head->params->order != LIBLOCK_ORDER_ANY))) {
     nudge(*head, deferred);

@@ -110,7 +110,7 @@ Status LockTable::extend(const void *instance, Handle h, Nanos ttl, bool add, Ho
   }
   if (record->global) {
     shard.mutex.unlock();
-    return extend_global(h, new_deadline, add ? kNever : ttl, after);
+    return extend_global(h, new_deadline, add ? kNever : ttl, after, deferred);
   }
   ShardLocks locks(*this, *record, true);
   if (view_record(*record, clock_.now()).status != Status::OK) return Status::LOST;
@@ -127,7 +127,7 @@ Status LockTable::extend(const void *instance, Handle h, Nanos ttl, bool add, Ho
 }
 
 Status LockTable::extend_global(Handle h, const std::function<Nanos(Nanos)> &new_deadline, Nanos set_ttl,
-                                HoldView &after) {
+                                HoldView &after, Deferred &deferred) {
   const std::lock_guard lock(global_.mutex);
   const auto found = std::find_if(global_.handles.begin(), global_.handles.end(),
                                   [h](const Record *r) { return r->handle == h; });
@@ -139,7 +139,7 @@ Status LockTable::extend_global(Handle h, const std::function<Nanos(Nanos)> &new
     const std::lock_guard shard_lock(shards_[0].mutex);
     (*found)->ttl = set_ttl;
   }
-  set_global_deadline(after.deadline);
+  set_global_deadline(after.deadline, deferred);
   return Status::OK;
 }
 

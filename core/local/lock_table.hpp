@@ -289,13 +289,17 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   Status release_global(const Owner &instance, Handle h);
   void reap_global(Record &record);
   bool end_global_if_overdue(Nanos now);
+  bool end_global_if_overdue(Nanos now, Deferred &deferred);
+  bool is_behind_lease(const Shard &shard) const;
+  void tell_global_lease(Deferred &deferred);
+  void nudge_global_head(Deferred &deferred);
   Nanos tend_global(const Waiter &waiter, Nanos now, Deferred &deferred);
 
   // leases.cpp
   HoldView view_record(const Record &record, Nanos now);
   HoldView view_global(Handle h);
   Status extend_global(Handle h, const std::function<Nanos(Nanos)> &new_deadline, Nanos set_ttl,
-                       HoldView &after);
+                       HoldView &after, Deferred &deferred);
   void arm_timers(Entry &entry, Nanos deadline);
   Nanos timer_due(const Record &record, Nanos deadline);
   Nanos tend_global_lease(Handle h, Nanos now);
@@ -306,8 +310,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void begin_lease(Shard &shard, uint32_t index, Nanos deadline, Deferred &deferred);
   static void forget_extensions(const Entry &entry);
   void give_back_extension(Shard &shard, const KeyRef &gone, const KeyRef *older, Deferred &deferred);
-  void set_global_deadline(Nanos deadline);
-  void give_back_global_extension(Record &gone, size_t above);
+  void set_global_deadline(Nanos deadline, Deferred &deferred);
+  void give_back_global_extension(Record &gone, size_t above, Deferred &deferred);
 
   // admin.cpp
   Status find_owned(const LocalOwner &owner, std::span<const Bytes> keys, std::vector<KeyRef *> &refs,

@@ -191,6 +191,7 @@ Status LockTable::enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred
   }
   const bool timed = waiter.params->wait != kNever || waiter.params->retry.counts() ||
                      waiter.params->queue_ttl != kNever || shard.deadline(index) != kNever ||
+                     is_behind_lease(shard) ||
                      waiter.params->progress != nullptr ||
                      (waiter.owner->named() && options_.deadlock_detection);
   if (waiter.request != nullptr && timed) deferred.nudge(waiter.request);
@@ -219,7 +220,7 @@ void LockTable::after_leaving(Shard &shard, uint32_t index, Deferred &deferred) 
     pass_on(shard, index, deferred);
   } else if (entry.queue != nullptr && entry.queue->empty()) {
     shard.drop_queue(entry);
-  } else if (shard.deadline(index) != kNever) {
+  } else if (shard.deadline(index) != kNever || is_behind_lease(shard)) {
     nudge_head(shard, index, deferred);
   }
 }
@@ -337,8 +338,10 @@ Nanos LockTable::act_for(Waiter &waiter, Nanos now, Deferred &deferred) {
   return std::min(next, tend_deadlock(waiter, now));
 }
 
-// Lease of the holder, place in the queue, and ANY's own try. Returns when to look again.
+// Leases of the holder and of the global lock, place in the queue, and ANY's own try. Returns when to look again.
 Nanos LockTable::tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferred &deferred) {
+  // Before the shard's lock, which comes after the global lock's.
+  end_global_if_overdue(now, deferred);
   Shard &shard = shards_[where];
   const std::lock_guard lock(shard.mutex);
   if (waiter.where.load() != where) return kNever;
@@ -378,7 +381,8 @@ Nanos LockTable::tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferr
   }
   const bool watches_lease = waiter.kind != Waiter::Kind::Lock || queue.strict.front() == &waiter ||
                              (queue.strict.empty() && queue.any.front() == &waiter);
-  return watches_lease ? std::min(next, shard.deadline(index)) : next;
+  if (!watches_lease) return next;
+  return std::min({next, shard.deadline(index), shard.gated ? global_.deadline.load() : kNever});
 }
 
 Nanos LockTable::tend_deadlock(Waiter &waiter, Nanos now) {

@@ -179,6 +179,63 @@ UNIT_TEST(a_global_lock_that_is_overdue_is_taken_over_by_the_next) {
   stage.end(second);
 }
 
+// Nothing but those who wait moves in these stories: a holder's own timer runs on its context's loop, if that runs.
+UNIT_TEST(who_waits_for_a_key_ends_a_global_lock_that_is_overdue) {
+  for (const bool waits_before : {false, true}) {
+    Stage stage;
+    Request *in_the_way = stage.ask(*stage.nobody, {"A"});
+    Request *global = stage.ask(*stage.nobody, {}, unit::for_ms(200));
+    Request *canceled = waits_before ? stage.ask(*stage.nobody, {"B"}) : nullptr;
+    Request *keyed = waits_before ? stage.ask(*stage.nobody, {"B"}) : nullptr;
+    Request *several = waits_before ? stage.ask(*stage.nobody, {"A", "C"}) : nullptr;
+    stage.world.advance_ms(1'000);
+    stage.end(in_the_way);
+    EXPECT(is_held(stage.world, global));
+    if (!waits_before) {
+      canceled = stage.ask(*stage.nobody, {"B"});
+      keyed = stage.ask(*stage.nobody, {"B"});
+      several = stage.ask(*stage.nobody, {"A", "C"});
+    }
+    stage.world.advance_ms(100);
+    stage.world.table->ask_to_end(canceled->waiter, Status::CANCELED);
+    stage.world.advance_ms(99);
+    EXPECT(canceled->done && !keyed->done && !several->done);
+    stage.world.advance_ms(1);
+    EXPECT(is_held(stage.world, keyed) && is_held(stage.world, several));
+    EXPECT(give_back(stage.world, *stage.nobody, global) == Status::LOST);
+    stage.end(keyed);
+    stage.end(several);
+  }
+}
+
+UNIT_TEST(a_lease_that_the_global_lock_is_given_later_is_heard_of_by_those_behind_it) {
+  for (const bool reenters : {false, true}) {
+    Stage stage;
+    Request *global = stage.ask(*stage.x, {});
+    Request *keyed = stage.ask(*stage.nobody, {"A"});
+    Request *canceled = stage.ask(*stage.nobody, {});
+    Request *next = stage.ask(*stage.nobody, {});
+    stage.world.advance_ms(1'000);
+    if (reenters) {
+      AcquireParams again = unit::for_ms(200);
+      again.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+      EXPECT(is_held(stage.world, stage.ask(*stage.x, {}, again)));
+    } else {
+      HoldView after;
+      EXPECT(stage.table().extend(&stage.world, global->grant.handle, nanos_from_ms(200), false, after) ==
+             Status::OK);
+    }
+    if (reenters) stage.world.table->ask_to_end(keyed->waiter, Status::CANCELED);
+    stage.world.table->ask_to_end(canceled->waiter, Status::CANCELED);
+    stage.world.advance_ms(199);
+    EXPECT(!next->done && keyed->done == reenters);
+    stage.world.advance_ms(1);
+    if (!reenters) stage.end(keyed);
+    EXPECT(is_held(stage.world, next));
+    stage.end(next);
+  }
+}
+
 UNIT_TEST(a_named_owner_takes_the_global_lock_again_and_keys_under_it) {
   Stage stage;
   Request *outer = stage.ask(*stage.x, {});
@@ -341,5 +398,7 @@ UNIT_MAIN("global lock", cmocka_unit_test(a_global_request_waits_for_the_last_ke
           cmocka_unit_test(the_lease_of_who_is_let_past_is_heard_of_too),
           cmocka_unit_test(whose_turn_it_is_looks_at_the_leases_of_those_who_went_between),
           cmocka_unit_test(a_global_lock_that_is_overdue_is_taken_over_by_the_next),
+          cmocka_unit_test(who_waits_for_a_key_ends_a_global_lock_that_is_overdue),
+          cmocka_unit_test(a_lease_that_the_global_lock_is_given_later_is_heard_of_by_those_behind_it),
           cmocka_unit_test(a_named_owner_takes_the_global_lock_again_and_keys_under_it),
           cmocka_unit_test(random_programs_keep_the_exclusion_and_leave_nobody_behind))
