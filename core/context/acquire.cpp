@@ -36,7 +36,7 @@ Status known_options(const liblock_acquire_options *given, liblock_acquire_optio
 }
 
 Status undo_if_late(Engine &engine, const Grant &grant, Nanos min_remaining) {
-  if (min_remaining == 0 || grant.remaining == kNever) return Status::OK;
+  if (min_remaining == 0) return Status::OK;
   const HoldView seen = engine.view(grant.handle);
   if (seen.status == Status::OK && engine.clock().left_until(seen.deadline) >= min_remaining)
     return Status::OK;

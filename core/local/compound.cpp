@@ -330,11 +330,18 @@ void LockTable::complete_record(Record &record, Waiter &waiter, bool all_reenter
   if (all_reentered) grant.flags |= LIBLOCK_RESULT_REENTERED;
   grant.hold_count = 1;
   grant.remaining = deadline == kNever ? kNever : params.ttl;
-  if (record.key_count == 0) return;
-  Shard &shard = shards_[record.refs[0].shard];
-  grant.hold_count = handles_on(shard.entry(record.refs[0].index));
-  const Nanos ends = shard.deadline(record.refs[0].index);
-  if (all_reentered) grant.remaining = clock_.left_until(ends);
+  if (record.key_count == 0) {
+    if (all_reentered) grant.remaining = clock_.left_until(deadline);
+    return;
+  }
+  grant.hold_count = handles_on(shards_[record.refs[0].shard].entry(record.refs[0].index));
+  Nanos ends = kNever;  // of what is shared with other handles: its lease is theirs, and may be the shorter one
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    const KeyRef &ref = record.refs[i];
+    if (ref.reentered) ends = std::min(ends, shards_[ref.shard].deadline(ref.index));
+  }
+  if (all_reentered) grant.remaining = kNever;
+  if (ends != kNever) grant.remaining = std::min(grant.remaining, clock_.left_until(ends));
 }
 
 uint32_t LockTable::handles_on(const Entry &entry) {

@@ -130,6 +130,27 @@ static void a_reentry_with_too_little_left_is_too_late_and_undone(void **state) 
   liblock_owner_free(owner);
 }
 
+static void a_lock_that_reenters_some_of_its_keys_is_too_late_with_the_lease_of_those(void **state) {
+  liblock_owner *owner = open_owner(*state, "o");
+  liblock_acquire_options mine = owned_by(owner);
+  mine.ttl_ms = 60000;
+  const liblock_lock outer = take_with(*state, "k", &mine);
+  mine.ttl_ms = LIBLOCK_DEFAULT;
+  const liblock_bytes keys[] = {{"j", 1}, {"k", 1}};
+  liblock_result result = LIBLOCK_RESULT_INIT;
+  liblock_lock both = 0;
+  assert_ok(liblock_acquire_many(*state, keys, 2, &mine, &both, &result));
+  assert_in_range(result.remaining_ms, 1, 60000);
+  assert_ok(liblock_release(*state, both, NULL));
+  mine.min_remaining_ms = 120000;
+  assert_status(LIBLOCK_TOO_LATE, liblock_acquire_many(*state, keys, 2, &mine, &both, NULL));
+  assert_int_equal(holds(*state, outer), 1);
+  int is_locked = 1;
+  assert_ok(liblock_is_locked(*state, KEY("j"), &is_locked));
+  assert_false(is_locked);
+  liblock_owner_free(owner);
+}
+
 static void an_owner_may_hold_from_any_thread(void **state) {
   liblock_owner *owner = open_owner(*state, "moving");
   const liblock_acquire_options mine = owned_by(owner);
@@ -356,6 +377,7 @@ int main(void) {
       fresh(another_owner_is_excluded_however_alike_its_name),
       fresh(reentry_leaves_the_lease_alone_and_reenter_extend_sets_it_anew),
       fresh(a_reentry_with_too_little_left_is_too_late_and_undone),
+      fresh(a_lock_that_reenters_some_of_its_keys_is_too_late_with_the_lease_of_those),
       fresh(an_owner_may_hold_from_any_thread),
       fresh(release_by_keys_gives_back_a_part_of_a_lock),
       fresh(release_by_keys_is_all_or_nothing),

@@ -127,6 +127,25 @@ UNIT_TEST(the_inner_one_keeps_what_it_asked_for_when_the_outer_one_goes_first) {
   }
 }
 
+UNIT_TEST(a_grant_tells_what_is_left_of_the_shortest_lease_that_it_shares) {
+  struct Case {
+    std::vector<Bytes> outer, inner;
+  };
+  for (const Case &c : {Case{{"k"}, {"k"}}, {{"b"}, {"a", "b", "c"}}, {{"a"}, {"a", "b"}}, {{}, {}}}) {
+    for (const int64_t ttl_ms : {int64_t{-1}, int64_t{100}, int64_t{9'000}}) {
+      Stage stage;
+      const Handle outer = stage.mine(c.outer, for_ms(1'000));
+      stage.world.advance_ms(700);
+      Request *inner = stage.ask(*stage.me, c.inner, ttl_ms < 0 ? AcquireParams() : for_ms(ttl_ms));
+      const bool ends_first = ttl_ms == 100 && c.inner.size() > c.outer.size();  // its own part does
+      EXPECT(inner->done && inner->grant.remaining == nanos_from_ms(ends_first ? 100 : 300));
+      EXPECT(stage.left_ms(inner->grant.handle) == (ends_first ? 100 : 300));
+      stage.let_go(inner->grant.handle);
+      stage.let_go(outer);
+    }
+  }
+}
+
 UNIT_TEST(who_sets_the_lease_by_other_means_has_the_last_word) {
   for (const std::vector<Bytes> &keys : kLocks) {
     Stage stage;
@@ -280,6 +299,7 @@ UNIT_MAIN("what a reentry gives back", cmocka_unit_test(of_several_inner_ones_ea
           cmocka_unit_test(a_lease_that_was_set_shorter_is_as_long_again_and_one_without_end_has_none),
           cmocka_unit_test(nested_ones_give_back_in_any_order),
           cmocka_unit_test(the_inner_one_keeps_what_it_asked_for_when_the_outer_one_goes_first),
+          cmocka_unit_test(a_grant_tells_what_is_left_of_the_shortest_lease_that_it_shares),
           cmocka_unit_test(who_sets_the_lease_by_other_means_has_the_last_word),
           cmocka_unit_test(of_several_keys_only_those_that_were_held_already_go_back),
           cmocka_unit_test(keys_that_go_one_by_one_give_back_their_own),
