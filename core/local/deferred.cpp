@@ -27,6 +27,10 @@ void Deferred::run() {
     } else if (Record *record = lost_; record != nullptr) {
       lost_ = record->next_deferred;
       table_.reap(*record);
+    } else if (Record *timed = timed_; timed != nullptr) {
+      timed_ = timed->next_timed;
+      timed->timing_pending.store(false);
+      table_.time(*timed);
     } else if (std::exchange(global_ready_, false)) {
       table_.global_ready();
     } else if (std::exchange(global_looks_, false)) {

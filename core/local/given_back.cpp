@@ -41,7 +41,7 @@ void LockTable::set_shared(Shard &shard, uint32_t index, Nanos deadline, Deferre
   shard.deadline(index) = deadline;
   nudge_head(shard, index, deferred);
   lease_moved(shard, deadline, deferred);
-  arm_timers(shard.entry(index), deadline);
+  arm_timers(shard.entry(index), deadline, deferred);
 }
 
 // The same. The acquire of a key is granted that was taken just now, with its lease, or was kept without one while the
@@ -86,7 +86,7 @@ void LockTable::set_global_deadline(Nanos deadline, Deferred &deferred) {
   {
     const std::lock_guard shard_lock(shards_[0].mutex);
     for (Record *record : global_.handles) {
-      if (record->timer != nullptr) record->timer->arm(timer_due(*record, deadline));
+      if (deadline != kNever) arm_timer(*record, deadline);
     }
   }
   if (deadline < before) tell_global_lease(deferred);

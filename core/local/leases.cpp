@@ -13,6 +13,11 @@ Nanos later(Nanos deadline, Nanos by) {
   return deadline == kNever ? kNever : std::min(deadline, kNever / 2) + std::min(by, kNever / 4);
 }
 
+// Somebody is to hear of its loss, or it is to be renewed.
+bool is_watched(const Record &record) {
+  return record.renew || record.on_lost != nullptr || record.losses != nullptr;
+}
+
 }  // namespace
 
 // With the locks of the record's shards: what is seen of a record. LOST once any of its keys is.
@@ -152,33 +157,69 @@ Nanos LockTable::timer_due(const Record &record, Nanos deadline) {
   return deadline - record.ttl + record.ttl / 3 - random_.up_to(record.ttl / 30);
 }
 
-// The lease moved: those who watch it hear of the new end. With the entry's shard's lock, which keeps the
-// timers.
-void LockTable::arm_timers(Entry &entry, Nanos deadline) {
+// The lease moved: those who watch it hear of the new end. With the entry's shard's lock, which keeps the timers of the
+// locks whose home it is; the others' are armed when it is let go.
+void LockTable::arm_timers(Entry &entry, Nanos deadline, Deferred &deferred) {
+  if (deadline == kNever) return;
   for (const KeyRef *ref = entry.refs; ref != nullptr; ref = ref->next) {
-    if (ref->record->home == ref->shard && ref->record->timer != nullptr) {
-      ref->record->timer->arm(timer_due(*ref->record, deadline));
+    Record &record = *ref->record;
+    if (!record.all_held.load(std::memory_order_relaxed)) continue;  // its grant will look
+    if (record.home == ref->shard) {
+      arm_timer(record, deadline);
+    } else if (is_watched(record)) {
+      deferred.time(&record);
     }
   }
 }
 
-bool LockTable::attach_timer(Handle h, LeaseTimer *timer) {
+// With the home shard's lock, for a lock that is held. One that had no lease has no timer either. Where there is no
+// memory for one, the loss is told by whoever finds it.
+void LockTable::arm_timer(Record &record, Nanos deadline) {
+  if (record.timer == nullptr && is_watched(record) && record.runtime != nullptr && !record.owner->closed) {
+    try {
+      record.timer = new LeaseTimer(weak_from_this(), record.runtime, record.handle);
+    } catch (const std::bad_alloc &) {}
+  }
+  if (record.timer != nullptr) record.timer->arm(timer_due(record, deadline));
+}
+
+// With no lock held. The caller's pin goes.
+void LockTable::time(Record &record) {
+  Shard &home = shards_[record.home];
+  home.mutex.lock();
+  if (record.handle_gone || !record.all_held || record.lost.load()) {
+    home.mutex.unlock();
+  } else {
+    const ShardLocks locks(*this, record, true);
+    Nanos earliest = kNever;
+    for (uint32_t i = 0; i < record.key_count; ++i) {
+      const KeyRef &ref = record.refs[i];
+      if (ref.state == KeyRef::State::Held)
+        earliest = std::min(earliest, shards_[ref.shard].deadline(ref.index));
+    }
+    if (earliest != kNever) arm_timer(record, earliest);
+  }
+  unpin(record);
+}
+
+bool LockTable::attach_timer(Handle h, LeaseTimer *timer, Nanos due) {
   Shard &home = shards_[handle::shard(h)];
   const std::lock_guard lock(home.mutex);
   Record *record = home.record(h);
-  if (record == nullptr || record->lost.load() || record->timer != nullptr) return false;
-  record->timer = timer;
-  return true;
+  if (record == nullptr || record->lost.load()) return false;
+  const bool had_one = record->timer != nullptr;  // of who set the lease anew since it was granted
+  if (!had_one) record->timer = timer;
+  record->timer->arm(due);
+  return !had_one;
 }
 
-bool LockTable::wants_timer(Handle h, std::shared_ptr<Runtime> &runtime, bool &renew) {
+bool LockTable::wants_timer(Handle h, std::shared_ptr<Runtime> &runtime) {
   Shard &home = shards_[handle::shard(h)];
   const std::lock_guard lock(home.mutex);
   const Record *record = home.record(h);
   if (record == nullptr || record->lost.load() || record->timer != nullptr) return false;
   runtime = record->runtime;
-  renew = record->renew;
-  return renew || record->on_lost != nullptr || record->losses != nullptr || record->global;
+  return is_watched(*record) || record->global;
 }
 
 Nanos LockTable::tend_lease(Handle h, Nanos now) {

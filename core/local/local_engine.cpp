@@ -254,12 +254,10 @@ Status LocalEngine::extend(Handle h, Nanos ttl, bool add, HoldView &after) {
   // A lock that had no lease until now had no timer either. It is made first: without memory nothing is to change.
   LeaseTimerRef timer;
   std::shared_ptr<Runtime> runtime;
-  bool renew = false;
-  if (ttl != kNever && handle::is_compound(h) && table_->wants_timer(h, runtime, renew))
+  if (ttl != kNever && handle::is_compound(h) && table_->wants_timer(h, runtime))
     timer = make_lease_timer(h, std::move(runtime));
-  const Status extended = table_->extend(unnamed_->instance(), h, ttl, add, after);
-  if (timer != nullptr && extended == Status::OK) start_lease_timer(h, *timer, renew, ttl);
-  return extended;
+  if (timer != nullptr) give_timer(h, *timer, kNever);  // the extension arms it
+  return table_->extend(unnamed_->instance(), h, ttl, add, after);
 }
 
 Status LocalEngine::wait(const Ask &ask) {
@@ -354,14 +352,18 @@ std::string LocalEngine::explain(Status status) const {
 // Only a lock that renews, that wants to be told of its loss, or that shuts out everybody has a timer of its
 // own. A lease that nobody would end is not granted.
 void LocalEngine::watch_lease(Grant &grant, const AcquireParams &params, bool global) {
-  if (params.ttl == kNever) return;
+  // The lease may be that of an older handle: one that only rides on it is told nothing.
+  const bool rides = (grant.flags & LIBLOCK_RESULT_REENTERED) != 0 &&
+                     params.on_conflict != LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+  if (params.ttl == kNever && (grant.remaining == kNever || rides)) return;
   const bool watched = params.renew || params.on_lost != nullptr || params.losses != nullptr || global;
   Grant refused;
   try {
     lease_used();
     if (!watched || !handle::is_compound(grant.handle)) return;
     const LeaseTimerRef timer = make_lease_timer(grant.handle, params.runtime);
-    return start_lease_timer(grant.handle, *timer, params.renew, params.ttl);
+    const Nanos in = std::min(params.renew ? params.ttl / 3 : params.ttl, grant.remaining);
+    return give_timer(grant.handle, *timer, clock().now() + in);
   } catch (const std::bad_alloc &) {
     refused.status = Status::NO_MEMORY;
   } catch (const std::system_error &) {
@@ -380,13 +382,9 @@ LocalEngine::LeaseTimerRef LocalEngine::make_lease_timer(Handle h, std::shared_p
   return LeaseTimerRef(new LeaseTimer(table_, runtime != nullptr ? std::move(runtime) : runtime_(), h));
 }
 
-void LocalEngine::start_lease_timer(Handle h, LeaseTimer &timer, bool renew, Nanos ttl) {
+void LocalEngine::give_timer(Handle h, LeaseTimer &timer, Nanos due) {
   timer.pin();  // the record's
-  if (table_->attach_timer(h, &timer)) {
-    timer.arm(clock().now() + (renew ? ttl / 3 : ttl));
-  } else {
-    timer.unpin();
-  }
+  if (!table_->attach_timer(h, &timer, due)) timer.unpin();
 }
 
 void LocalEngine::close(bool leave, std::function<void()> closed) {

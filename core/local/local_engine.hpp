@@ -62,7 +62,7 @@ class LocalEngine final : public Engine {
   };
   using LeaseTimerRef = std::unique_ptr<LeaseTimer, Unpin>;
   LeaseTimerRef make_lease_timer(Handle h, std::shared_ptr<Runtime> runtime);
-  void start_lease_timer(Handle h, LeaseTimer &timer, bool renew, Nanos ttl);
+  void give_timer(Handle h, LeaseTimer &timer, Nanos due);
   void watch_lease(Grant &grant, const AcquireParams &params, bool global);
 
   std::shared_ptr<LockTable> table_;

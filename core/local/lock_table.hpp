@@ -74,11 +74,11 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   Status extend(const void *instance, Handle h, Nanos ttl, bool add, HoldView &after);
   // A lease timer's turn: renews, or ends what is overdue. Returns when to come again; kNever: not at all.
   Nanos tend_lease(Handle h, Nanos now);
-  // Gives a lock its timer; false: the lock is gone already, or has one.
-  bool attach_timer(Handle h, LeaseTimer *timer);
-  // Whether a lock that was just given a lease needs a timer that it has not; then also on which runtime
-  // (nullptr: any) and whether it renews.
-  bool wants_timer(Handle h, std::shared_ptr<Runtime> &runtime, bool &renew);
+  // Gives a lock its timer, and arms that; false: the lock is gone already, or has one, which is armed then.
+  bool attach_timer(Handle h, LeaseTimer *timer, Nanos due);
+  // Whether a lock that is about to be given a lease needs a timer that it has not; then also on which runtime
+  // (nullptr: any).
+  bool wants_timer(Handle h, std::shared_ptr<Runtime> &runtime);
   uint64_t sweep();
   // Ends every overdue lock; returns the earliest end of the others.
   Nanos end_all_overdue(Nanos now, uint64_t &ended);
@@ -132,6 +132,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
 
   // Runs after locks were let go; called by Deferred.
   void reap(Record &record);
+  void time(Record &record);
   void global_ready();
   void nudge_pending_global();
 
@@ -300,7 +301,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   HoldView view_global(Handle h);
   Status extend_global(Handle h, const std::function<Nanos(Nanos)> &new_deadline, Nanos set_ttl,
                        HoldView &after, Deferred &deferred);
-  void arm_timers(Entry &entry, Nanos deadline);
+  void arm_timers(Entry &entry, Nanos deadline, Deferred &deferred);
+  void arm_timer(Record &record, Nanos deadline);
   Nanos timer_due(const Record &record, Nanos deadline);
   Nanos tend_global_lease(Handle h, Nanos now);
 

@@ -88,12 +88,14 @@ struct Record {
   // handle set it anew, or kNotExtended. Guarded as the lease is; see given_back.cpp.
   std::vector<Nanos> left_before;
   LeaseTimer *timer = nullptr;  // guarded by the home shard's lock
+  std::atomic<bool> timing_pending{false};  // some Deferred has it, and will look at its leases
 
   ListLinks<Record> owner_links;  // in the owner's list; guarded by owner->mutex, as the next
   bool let_go = false;            // the owner is closed, and somebody gives this back
   std::shared_ptr<LocalOwner>
       reaped_owner;  // of a lost record: its context may be freed before the reaper is done
   Record *next_deferred = nullptr;
+  Record *next_timed = nullptr;  // of the same, for its timer
   Record *next_free = nullptr;
 };
 

@@ -250,16 +250,51 @@ struct EngineStage {
     engine.close(false, [] {});
   }
   Handle acquire(const std::vector<Bytes> &keys, AcquireParams params, bool renews) {
-    params.runtime = world.runtime;
     params.renew = renews;
+    return told(keys, params);
+  }
+  Handle told(const std::vector<Bytes> &keys, AcquireParams params) {
+    params.runtime = world.runtime;
     params.on_lost = [](const liblock_completion *, void *) { ++losses; };
+    return untold(keys, params);
+  }
+  Handle untold(const std::vector<Bytes> &keys, const AcquireParams &params) {
     const Grant grant = engine.acquire(*me, keys, params);
     EXPECT(grant.status == Status::OK);
     return grant.handle;
   }
+  void extend(Handle h, int64_t ttl_ms) {
+    Extension ask;
+    ask.what = Ask::What::Extend;
+    ask.lock = h;
+    extend(ask, ttl_ms);
+  }
+  void extend_key(Bytes key, int64_t ttl_ms) {
+    Extension ask;
+    ask.what = Ask::What::ExtendKey;
+    ask.keys.emplace_back(key);
+    extend(ask, ttl_ms);
+  }
+  // The one who is told has lost his lock, by a lease that ends in so many ms.
+  void expect_loss_in_ms(int64_t ms) {
+    run_for_ms(ms - 1);
+    EXPECT(losses == 0);
+    run_for_ms(1);
+    EXPECT(losses == 1);
+  }
   int64_t left_ms(Handle h) { return ms_from_nanos(engine.view(h).deadline - world.now.load()); }
   void run_for_ms(int64_t ms) {
     for (int64_t i = 0; i < ms; ++i) world.advance_ms(1);
+  }
+
+ private:
+  struct Extension final : Ask {
+    void ended() override {}
+  };
+  void extend(Ask &ask, int64_t ttl_ms) {
+    ask.ttl = nanos_from_ms(ttl_ms);
+    engine.start(ask);
+    EXPECT(ask.status == Status::OK);
   }
 };
 
@@ -294,6 +329,58 @@ UNIT_TEST(a_renewed_lock_outlives_a_shorter_lease_that_a_reentry_set) {
   }
 }
 
+UNIT_TEST(a_loss_is_told_by_the_lease_that_a_reentry_or_another_handle_gave_the_lock) {
+  for (const std::vector<Bytes> &keys : kLocks) {
+    for (const bool reenters : {false, true}) {
+      EngineStage stage;
+      stage.told(keys, {});
+      const Handle inner = stage.untold(keys, reenters ? again(100) : AcquireParams());
+      if (!reenters) stage.extend(inner, 100);
+      stage.expect_loss_in_ms(100);
+    }
+  }
+}
+
+// Whichever shard that key is in: the lock's timer belongs to one of them.
+UNIT_TEST(a_loss_is_told_by_the_lease_that_one_of_its_keys_was_given) {
+  for (const Bytes key : {Bytes("a"), Bytes("b"), Bytes("c")}) {
+    for (const int64_t ttl_ms : {-1, 5'000}) {
+      EngineStage stage;
+      stage.told(kLocks[1], ttl_ms < 0 ? AcquireParams() : for_ms(ttl_ms));
+      stage.untold({key}, again(100));
+      stage.expect_loss_in_ms(100);
+    }
+  }
+}
+
+UNIT_TEST(a_loss_is_told_by_the_lease_that_a_lock_was_given_by_its_key) {
+  EngineStage stage;
+  stage.told({"k"}, {});
+  stage.extend_key("k", 100);
+  stage.expect_loss_in_ms(100);
+}
+
+UNIT_TEST(a_loss_is_told_by_the_lease_of_a_key_that_the_owner_had_already) {
+  for (const int64_t ttl_ms : {-1, 5'000}) {
+    EngineStage stage;
+    stage.untold({"b"}, for_ms(300));
+    stage.told({"a", "b", "c"}, ttl_ms < 0 ? AcquireParams() : for_ms(ttl_ms));
+    stage.expect_loss_in_ms(300);
+  }
+}
+
+// The handle that set the lease goes, its lease stays: it was set by other means.
+UNIT_TEST(a_loss_is_told_also_where_the_handle_that_set_the_lease_has_gone) {
+  for (const std::vector<Bytes> &keys : kLocks) {
+    EngineStage stage;
+    stage.told(keys, {});
+    const Handle inner = stage.untold(keys, again(100));
+    stage.extend(inner, 200);
+    EXPECT(stage.engine.release(inner) == Status::OK);
+    stage.expect_loss_in_ms(200);
+  }
+}
+
 UNIT_MAIN("what a reentry gives back", cmocka_unit_test(of_several_inner_ones_each_gives_back_its_own_part),
           cmocka_unit_test(the_lease_is_then_what_it_was_when_the_inner_acquire_began),
           cmocka_unit_test(a_lease_that_was_set_shorter_is_as_long_again_and_one_without_end_has_none),
@@ -307,4 +394,9 @@ UNIT_MAIN("what a reentry gives back", cmocka_unit_test(of_several_inner_ones_ea
           cmocka_unit_test(what_reentered_a_lock_before_it_was_granted_takes_nothing_of_its_lease_away),
           cmocka_unit_test(who_waits_is_served_when_the_lease_that_was_given_back_ends),
           cmocka_unit_test(an_outer_lock_that_is_renewed_goes_on_to_be_and_one_that_is_not_ends),
-          cmocka_unit_test(a_renewed_lock_outlives_a_shorter_lease_that_a_reentry_set))
+          cmocka_unit_test(a_renewed_lock_outlives_a_shorter_lease_that_a_reentry_set),
+          cmocka_unit_test(a_loss_is_told_by_the_lease_that_a_reentry_or_another_handle_gave_the_lock),
+          cmocka_unit_test(a_loss_is_told_by_the_lease_that_one_of_its_keys_was_given),
+          cmocka_unit_test(a_loss_is_told_by_the_lease_that_a_lock_was_given_by_its_key),
+          cmocka_unit_test(a_loss_is_told_by_the_lease_of_a_key_that_the_owner_had_already),
+          cmocka_unit_test(a_loss_is_told_also_where_the_handle_that_set_the_lease_has_gone))
