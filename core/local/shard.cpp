@@ -131,9 +131,13 @@ void Shard::remember_lost(Handle h) noexcept {
   }
 }
 
-bool Shard::was_lost(Handle h) const { return std::find(lost_.begin(), lost_.end(), h) != lost_.end(); }
+// 0, which is no handle, stands in places that are to be used again.
+bool Shard::was_lost(Handle h) const {
+  return h != 0 && std::find(lost_.begin(), lost_.end(), h) != lost_.end();
+}
 
 bool Shard::forget_lost(Handle h) {
+  if (h == 0) return false;
   const auto found = std::find(lost_.begin(), lost_.end(), h);
   if (found == lost_.end()) return false;
   *found = 0;  // the place is used again when its turn comes

@@ -58,6 +58,7 @@ UNIT_TEST(losses_are_remembered_up_to_a_bound_and_told_once) {
   for (Handle h = 1; h <= 5'000; ++h) shard.remember_lost(h << 30);
   EXPECT(!shard.was_lost(Handle{1} << 30) && shard.was_lost(Handle{5'000} << 30));
   EXPECT(shard.forget_lost(Handle{5'000} << 30) && !shard.forget_lost(Handle{5'000} << 30));
+  EXPECT(!shard.was_lost(0) && !shard.forget_lost(0));  // what stands in its place now
 }
 
 namespace {
