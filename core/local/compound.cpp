@@ -239,6 +239,7 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
   if (record.handle == 0) shards_[record.home].assign_handle(record);
   ++token;
   const Nanos deadline = deadline_after(params.ttl);
+  Nanos shared_until = kNever;  // the lease of what older handles hold too is theirs, and may be the shorter one
   for (uint32_t i = 0; i < record.key_count; ++i) {
     KeyRef &ref = record.refs[i];
     Shard &shard = shards_[ref.shard];
@@ -247,9 +248,12 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
       take_ref(shard, ref, deadline, token, deferred);
     }
     if (!ref.reentered) {
-      begin_lease(shard, ref.index, deadline, deferred);
-    } else if (params.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND) {
-      extend_shared(shard, ref, deadline, deferred);
+      if (deadline != kNever || shard.deadline(ref.index) != kNever)
+        begin_lease(shard, ref.index, deadline, deferred);
+    } else {
+      if (params.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND)
+        extend_shared(shard, ref, deadline, deferred);
+      shared_until = std::min(shared_until, shard.deadline(ref.index));
     }
     if (all_reentered) continue;
     shard.entry(ref.index).token = token;
@@ -264,6 +268,9 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
     }
   }
   complete_record(record, waiter, all_reentered, token, deadline);
+  if (all_reentered) waiter.grant.remaining = kNever;
+  if (shared_until != kNever)
+    waiter.grant.remaining = std::min(waiter.grant.remaining, clock_.left_until(shared_until));
   if (!record.owner->named() && waiter.waits_begun.load(std::memory_order_relaxed) == 0) {
     // Nobody else has seen the acquire, and it has nothing to conclude.
     record.pins.store(1, std::memory_order_relaxed);
@@ -294,7 +301,8 @@ void LockTable::take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t tok
     LIBLOCK_ASSERT(entry.owner == ref.record->owner && entry.refs != nullptr);
     ++shard.counters.reentered;
   } else {
-    begin_hold(shard, index, *ref.record->owner, deadline, token, deferred);
+    begin_hold(shard, index, *ref.record->owner, deadline, token);
+    lease_moved(shard, deadline, deferred);
     if (entry.queue != nullptr) end_watches(*entry.queue, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);
   }
   ref.state = KeyRef::State::Held;
@@ -330,18 +338,8 @@ void LockTable::complete_record(Record &record, Waiter &waiter, bool all_reenter
   if (all_reentered) grant.flags |= LIBLOCK_RESULT_REENTERED;
   grant.hold_count = 1;
   grant.remaining = deadline == kNever ? kNever : params.ttl;
-  if (record.key_count == 0) {
-    if (all_reentered) grant.remaining = clock_.left_until(deadline);
-    return;
-  }
+  if (record.key_count == 0) return;
   grant.hold_count = handles_on(shards_[record.refs[0].shard].entry(record.refs[0].index));
-  Nanos ends = kNever;  // of what is shared with other handles: its lease is theirs, and may be the shorter one
-  for (uint32_t i = 0; i < record.key_count; ++i) {
-    const KeyRef &ref = record.refs[i];
-    if (ref.reentered) ends = std::min(ends, shards_[ref.shard].deadline(ref.index));
-  }
-  if (all_reentered) grant.remaining = kNever;
-  if (ends != kNever) grant.remaining = std::min(grant.remaining, clock_.left_until(ends));
 }
 
 uint32_t LockTable::handles_on(const Entry &entry) {

@@ -27,14 +27,8 @@ void Deferred::run() {
     } else if (Record *record = lost_; record != nullptr) {
       lost_ = record->next_deferred;
       table_.reap(*record);
-    } else if (Record *timed = timed_; timed != nullptr) {
-      timed_ = timed->next_timed;
-      timed->timing_pending.store(false);
-      table_.time(*timed);
-    } else if (std::exchange(global_ready_, false)) {
-      table_.global_ready();
     } else if (std::exchange(global_looks_, false)) {
-      table_.nudge_pending_global();
+      table_.look_at_global();
     } else if (LocalRequest *driven = driven_; driven != nullptr) {
       driven_ = driven->next_deferred;
       if (driven_ == nullptr) driven_tail_ = &driven_;

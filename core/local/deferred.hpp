@@ -39,16 +39,7 @@ class Deferred {
     record->next_deferred = lost_;
     lost_ = record;
   }
-  // The lease of one of its keys has moved, and its timer is out of reach. With the lock of that key's shard, under
-  // which it is held.
-  void time(Record *record) {
-    if (record->timing_pending.exchange(true)) return;  // another thread is about to
-    record->pins.fetch_add(1, std::memory_order_relaxed);
-    record->next_timed = timed_;
-    timed_ = record;
-  }
-  void global_may_be_ready() { global_ready_ = true; }
-  // Who waits for the last keys looks when the first of their leases ends, and one of them begins or has moved.
+  // Nobody is left for whom the pending global lock waits, or the lease of somebody moved, by whose end it is to look.
   void global_must_look() { global_looks_ = true; }
   // It was told something under a lock.
   void tell(Trace &trace) {
@@ -70,9 +61,7 @@ class Deferred {
   LocalRequest **driven_tail_ = &driven_;
   LocalRequest *nudged_ = nullptr;
   Record *lost_ = nullptr;
-  Record *timed_ = nullptr;
   Trace *told_ = nullptr;
-  bool global_ready_ = false;
   bool global_looks_ = false;
 };
 

@@ -34,19 +34,13 @@ LockTable::Pass LockTable::try_pass(const LocalOwner &owner, const Record *recor
 }
 
 void LockTable::drop_pass(Pass pass, Deferred &deferred) {
-  if (pass == Pass::Ticket && global_.remaining.fetch_sub(1) == 1) deferred.global_may_be_ready();
+  if (pass == Pass::Ticket && global_.remaining.fetch_sub(1) == 1) deferred.global_must_look();
 }
 
 void LockTable::count_gated_hold(const LocalOwner &owner, int64_t change, Deferred *deferred) {
   if (owner.named() && global_.gate_owner.load() == &owner) return;
   const int64_t remaining = global_.remaining.fetch_add(change) + change;
-  if (remaining == 0 && deferred != nullptr) deferred->global_may_be_ready();
-}
-
-// With the shard's lock: the lease of one of its keys begins or moves. The pending global lock comes to see it by the
-// earliest lease that it knows of, and sleeps where it knows of none.
-void LockTable::lease_moved(const Shard &shard, Nanos deadline, Deferred &deferred) {
-  if (shard.gated && deadline != kNever) deferred.global_must_look();
+  if (remaining == 0 && deferred != nullptr) deferred->global_must_look();
 }
 
 // With the shard's lock: who waits for a key of it waits for the end of the global lock, which has a lease.
@@ -231,19 +225,19 @@ void LockTable::hold_global_again(Waiter &waiter, Deferred &deferred) {
     waiter.record->initial_ttl = global_.handles.front()->initial_ttl;
   }
   waiter.grant.hold_count = static_cast<uint32_t>(global_.handles.size());
+  waiter.grant.remaining = clock_.left_until(global_.deadline.load());
   finish(waiter, Status::OK, deferred);
 }
 
-void LockTable::global_ready() {
+void LockTable::look_at_global() {
   Deferred deferred(*this);
   const std::lock_guard lock(global_.mutex);
-  if (global_.pending != nullptr && global_.remaining.load() == 0) grant_global(*global_.pending, deferred);
-}
-
-void LockTable::nudge_pending_global() {
-  Deferred deferred(*this);
-  const std::lock_guard lock(global_.mutex);
-  if (global_.pending != nullptr) nudge(*global_.pending, deferred);
+  if (global_.pending == nullptr) return;
+  if (global_.remaining.load() == 0) {
+    grant_global(*global_.pending, deferred);
+  } else {
+    nudge(*global_.pending, deferred);
+  }
 }
 
 // With global_.mutex, as the next two. The present hold is over.
@@ -299,7 +293,7 @@ Status LockTable::release_global(const Owner &instance, Handle h) {
     {
       const std::lock_guard shard_lock(shards_[0].mutex);
       shards_[0].forget_handle(*record);
-      timer = std::exchange(record->timer, nullptr);
+      timer = record->take_timer();
     }
     lost = global_.deadline.load() <= clock_.now();
     if (lost) {
@@ -334,7 +328,7 @@ void LockTable::reap_global(Record &record) {
       shards_[0].forget_handle(record);
       notice = lost_notice_of(record);
     }
-    timer = std::exchange(record.timer, nullptr);
+    timer = record.take_timer();
   }
   if (timer != nullptr) timer->stop();
   notice.send();

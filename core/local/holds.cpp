@@ -60,8 +60,7 @@ void LockTable::leave_queue(Waiter &waiter, Shard &shard) {
 }
 
 // The caller has a credit in hand (take_credit).
-void LockTable::begin_hold(Shard &shard, uint32_t index, LocalOwner &owner, Nanos deadline, uint64_t token,
-                           Deferred &deferred) {
+void LockTable::begin_hold(Shard &shard, uint32_t index, LocalOwner &owner, Nanos deadline, uint64_t token) {
   Entry &entry = shard.entry(index);
   LIBLOCK_ASSERT(entry.owner == nullptr && entry.refs == nullptr && shard.credit > 0);
   entry.owner = &owner;
@@ -72,9 +71,7 @@ void LockTable::begin_hold(Shard &shard, uint32_t index, LocalOwner &owner, Nano
   --shard.credit;
   if (deadline != kNever) leases_used.store(true, std::memory_order_relaxed);
   if (owner.named()) owner.keys_held.fetch_add(1, std::memory_order_relaxed);
-  if (!shard.gated) return;
-  count_gated_hold(owner, +1, nullptr);
-  lease_moved(shard, deadline, deferred);
+  if (shard.gated) count_gated_hold(owner, +1, nullptr);
 }
 
 void LockTable::end_hold(Shard &shard, uint32_t index, EndReason reason, bool thin, Deferred &deferred) {
@@ -204,7 +201,8 @@ void LockTable::hand_to(Shard &shard, uint32_t index, Waiter &waiter, Deferred &
   const Nanos deadline = deadline_after(params.ttl);
   const uint64_t token = shard.next_token();
   if (record == nullptr) {
-    begin_hold(shard, index, *waiter.owner, deadline, token, deferred);
+    begin_hold(shard, index, *waiter.owner, deadline, token);
+    lease_moved(shard, deadline, deferred);
     shard.begun(index) = deadline - params.ttl;
     waiter.grant.handle = shard.entry(index).handle;
     waiter.grant.token = token;

@@ -157,49 +157,29 @@ Nanos LockTable::timer_due(const Record &record, Nanos deadline) {
   return deadline - record.ttl + record.ttl / 3 - random_.up_to(record.ttl / 30);
 }
 
-// The lease moved: those who watch it hear of the new end. With the entry's shard's lock, which keeps the timers of the
-// locks whose home it is; the others' are armed when it is let go.
-void LockTable::arm_timers(Entry &entry, Nanos deadline, Deferred &deferred) {
+// The lease moved: those who watch it hear of the new end. With the entry's shard's lock.
+void LockTable::arm_timers(Entry &entry, Nanos deadline) {
   if (deadline == kNever) return;
   for (const KeyRef *ref = entry.refs; ref != nullptr; ref = ref->next) {
-    Record &record = *ref->record;
-    if (!record.all_held.load(std::memory_order_relaxed)) continue;  // its grant will look
-    if (record.home == ref->shard) {
-      arm_timer(record, deadline);
-    } else if (is_watched(record)) {
-      deferred.time(&record);
-    }
+    if (ref->record->all_held.load(std::memory_order_relaxed)) arm_timer(*ref->record, deadline);
   }
 }
 
-// With the home shard's lock, for a lock that is held. One that had no lease has no timer either. Where there is no
+// With the lock of some shard of a lock that is held. One that had no lease has no timer either. Where there is no
 // memory for one, the loss is told by whoever finds it.
 void LockTable::arm_timer(Record &record, Nanos deadline) {
-  if (record.timer == nullptr && is_watched(record) && record.runtime != nullptr && !record.owner->closed) {
+  LeaseTimer *timer = record.timer.load();
+  if (timer == nullptr && is_watched(record) && record.runtime != nullptr && !record.owner->closed) {
     try {
-      record.timer = new LeaseTimer(weak_from_this(), record.runtime, record.handle);
+      auto *made = new LeaseTimer(weak_from_this(), record.runtime, record.handle);
+      if (record.timer.compare_exchange_strong(timer, made)) {
+        timer = made;
+      } else {
+        made->unpin();  // somebody else was faster, at another key
+      }
     } catch (const std::bad_alloc &) {}
   }
-  if (record.timer != nullptr) record.timer->arm(timer_due(record, deadline));
-}
-
-// With no lock held. The caller's pin goes.
-void LockTable::time(Record &record) {
-  Shard &home = shards_[record.home];
-  home.mutex.lock();
-  if (record.handle_gone || !record.all_held || record.lost.load()) {
-    home.mutex.unlock();
-  } else {
-    const ShardLocks locks(*this, record, true);
-    Nanos earliest = kNever;
-    for (uint32_t i = 0; i < record.key_count; ++i) {
-      const KeyRef &ref = record.refs[i];
-      if (ref.state == KeyRef::State::Held)
-        earliest = std::min(earliest, shards_[ref.shard].deadline(ref.index));
-    }
-    if (earliest != kNever) arm_timer(record, earliest);
-  }
-  unpin(record);
+  if (timer != nullptr) timer->arm(timer_due(record, deadline));
 }
 
 bool LockTable::attach_timer(Handle h, LeaseTimer *timer, Nanos due) {
@@ -207,10 +187,10 @@ bool LockTable::attach_timer(Handle h, LeaseTimer *timer, Nanos due) {
   const std::lock_guard lock(home.mutex);
   Record *record = home.record(h);
   if (record == nullptr || record->lost.load()) return false;
-  const bool had_one = record->timer != nullptr;  // of who set the lease anew since it was granted
-  if (!had_one) record->timer = timer;
-  record->timer->arm(due);
-  return !had_one;
+  LeaseTimer *present = nullptr;  // of who set the lease anew since it was granted
+  const bool is_given = record->timer.compare_exchange_strong(present, timer);
+  (is_given ? timer : present)->arm(due);
+  return is_given;
 }
 
 bool LockTable::wants_timer(Handle h, std::shared_ptr<Runtime> &runtime) {

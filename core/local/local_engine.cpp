@@ -351,11 +351,11 @@ std::string LocalEngine::explain(Status status) const {
 
 // Only a lock that renews, that wants to be told of its loss, or that shuts out everybody has a timer of its
 // own. A lease that nobody would end is not granted.
-void LocalEngine::watch_lease(Grant &grant, const AcquireParams &params, bool global) {
+void LocalEngine::watch_granted_lease(Grant &grant, const AcquireParams &params, bool global) {
   // The lease may be that of an older handle: one that only rides on it is told nothing.
   const bool rides = (grant.flags & LIBLOCK_RESULT_REENTERED) != 0 &&
                      params.on_conflict != LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
-  if (params.ttl == kNever && (grant.remaining == kNever || rides)) return;
+  if (params.ttl == kNever && rides) return;
   const bool watched = params.renew || params.on_lost != nullptr || params.losses != nullptr || global;
   Grant refused;
   try {

@@ -63,7 +63,10 @@ class LocalEngine final : public Engine {
   using LeaseTimerRef = std::unique_ptr<LeaseTimer, Unpin>;
   LeaseTimerRef make_lease_timer(Handle h, std::shared_ptr<Runtime> runtime);
   void give_timer(Handle h, LeaseTimer &timer, Nanos due);
-  void watch_lease(Grant &grant, const AcquireParams &params, bool global);
+  void watch_lease(Grant &grant, const AcquireParams &params, bool global) {
+    if (params.ttl != kNever || grant.remaining != kNever) watch_granted_lease(grant, params, global);
+  }
+  void watch_granted_lease(Grant &grant, const AcquireParams &params, bool global);
 
   std::shared_ptr<LockTable> table_;
   const std::shared_ptr<LocalOwner> unnamed_;

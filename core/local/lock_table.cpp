@@ -26,7 +26,8 @@ LockTable::LockTable(const TableOptions &options, Clock clock, uint64_t first_to
 LockTable::~LockTable() {
   for (uint32_t i = 0; i < kShards; ++i) {
     for (Record *record : shards_[i].records()) {
-      if (record != nullptr && record->timer != nullptr) std::exchange(record->timer, nullptr)->stop();
+      LeaseTimer *timer = record != nullptr ? record->take_timer() : nullptr;
+      if (timer != nullptr) timer->stop();
     }
   }
 }

@@ -132,9 +132,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
 
   // Runs after locks were let go; called by Deferred.
   void reap(Record &record);
-  void time(Record &record);
-  void global_ready();
-  void nudge_pending_global();
+  void look_at_global();
 
   std::atomic<bool> leases_used{false};  // some lock had an expiry: sweeps are worth while
 
@@ -172,8 +170,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   bool take_credit(Shard &shard);
   bool refill_credit(Shard &shard);
   void reclaim_credit();
-  void begin_hold(Shard &shard, uint32_t index, LocalOwner &owner, Nanos deadline, uint64_t token,
-                  Deferred &deferred);
+  void begin_hold(Shard &shard, uint32_t index, LocalOwner &owner, Nanos deadline, uint64_t token);
   void end_hold(Shard &shard, uint32_t index, EndReason reason, bool thin, Deferred &deferred);
   void lose(Shard &shard, uint32_t index, EndReason reason, Deferred &deferred);
   bool end_if_overdue(Shard &shard, uint32_t index, Nanos now, Deferred &deferred);
@@ -278,7 +275,11 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   bool end_global_wait(Waiter &waiter, Status status, Deferred &deferred);
   Pass try_pass(const LocalOwner &owner, const Record *record);
   void drop_pass(Pass pass, Deferred &deferred);
-  void lease_moved(const Shard &shard, Nanos deadline, Deferred &deferred);
+  // With the shard's lock: the lease of one of its keys begins or moves. The pending global lock comes to see it by the
+  // earliest lease that it knows of, and sleeps where it knows of none.
+  static void lease_moved(const Shard &shard, Nanos deadline, Deferred &deferred) {
+    if (shard.gated && deadline != kNever) deferred.global_must_look();
+  }
   // Drops it whatever ends the attempt: with a ticket that is left behind nobody would ever have the global lock.
   struct Passing {
     LockTable &table;
@@ -301,7 +302,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   HoldView view_global(Handle h);
   Status extend_global(Handle h, const std::function<Nanos(Nanos)> &new_deadline, Nanos set_ttl,
                        HoldView &after, Deferred &deferred);
-  void arm_timers(Entry &entry, Nanos deadline, Deferred &deferred);
+  void arm_timers(Entry &entry, Nanos deadline);
   void arm_timer(Record &record, Nanos deadline);
   Nanos timer_due(const Record &record, Nanos deadline);
   Nanos tend_global_lease(Handle h, Nanos now);

@@ -87,15 +87,19 @@ struct Record {
   // REENTER_EXTEND, else empty: of each key (of the global lock: one) what was left of the owner's lease when this
   // handle set it anew, or kNotExtended. Guarded as the lease is; see given_back.cpp.
   std::vector<Nanos> left_before;
-  LeaseTimer *timer = nullptr;  // guarded by the home shard's lock
-  std::atomic<bool> timing_pending{false};  // some Deferred has it, and will look at its leases
+  // Given under the lock of any of its shards (the global lock's: shard 0's), which then keeps it; taken under all.
+  std::atomic<LeaseTimer *> timer{nullptr};
+  LeaseTimer *take_timer() {
+    LeaseTimer *taken = timer.load(std::memory_order_relaxed);
+    if (taken != nullptr) timer.store(nullptr, std::memory_order_relaxed);
+    return taken;
+  }
 
   ListLinks<Record> owner_links;  // in the owner's list; guarded by owner->mutex, as the next
   bool let_go = false;            // the owner is closed, and somebody gives this back
   std::shared_ptr<LocalOwner>
       reaped_owner;  // of a lost record: its context may be freed before the reaper is done
   Record *next_deferred = nullptr;
-  Record *next_timed = nullptr;  // of the same, for its timer
   Record *next_free = nullptr;
 };
 

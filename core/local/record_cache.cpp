@@ -51,7 +51,7 @@ void clear(Record &record) {
   if (record.runtime != nullptr) record.runtime.reset();
   record.value.clear();
   record.metadata.clear();
-  record.timer = nullptr;
+  record.timer.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace

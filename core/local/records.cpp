@@ -145,7 +145,7 @@ Status LockTable::release_disturbed(Shard &home, Record &record, ShardLocks &loc
   const bool lost = record.lost.load();
   give_back_held(record, deferred);
   home.forget_handle(record);
-  LeaseTimer *timer = std::exchange(record.timer, nullptr);
+  LeaseTimer *timer = record.take_timer();
   locks.unlock();
   if (timer != nullptr) timer->stop();
   if (!lost) unlink_and_unpin(record);  // else the reaper's work
@@ -180,7 +180,7 @@ void LockTable::reap(Record &record) {
         shards_[record.home].forget_handle(record);
         notice = lost_notice_of(record);
       }
-      timer = std::exchange(record.timer, nullptr);
+      timer = record.take_timer();
     }
   }
   if (timer != nullptr) timer->stop();

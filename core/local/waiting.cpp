@@ -139,7 +139,7 @@ void LockTable::attempt_thin(Waiter &waiter, Deferred &deferred) {
     if (index == kNoEntry) index = shard.insert(waiter.hash, waiter.key);
     const uint64_t token = shard.next_token();
     const Nanos deadline = deadline_after(params.ttl);
-    begin_hold(shard, index, owner, deadline, token, deferred);
+    begin_hold(shard, index, owner, deadline, token);
     shard.begun(index) = deadline - params.ttl;
     Entry &entry = shard.entry(index);
     waiter.grant.handle = entry.handle;
