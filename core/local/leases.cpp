@@ -166,21 +166,19 @@ void LockTable::arm_timers(Entry &entry, Nanos deadline) {
 }
 
 // With the lock of some shard of a lock that is held. One that had no lease has no timer either. Where there is no
-// memory for one, the loss is told by whoever finds it.
-void LockTable::arm_timer(Record &record, Nanos deadline) {
+// memory for one, or to arm it, the loss is told by whoever finds it: the lease has moved.
+void LockTable::arm_timer(Record &record, Nanos deadline) try {
   LeaseTimer *timer = record.timer.load();
   if (timer == nullptr && is_watched(record) && record.runtime != nullptr && !record.owner->closed) {
-    try {
-      auto *made = new LeaseTimer(weak_from_this(), record.runtime, record.handle);
-      if (record.timer.compare_exchange_strong(timer, made)) {
-        timer = made;
-      } else {
-        made->unpin();  // somebody else was faster, at another key
-      }
-    } catch (const std::bad_alloc &) {}
+    auto *made = new LeaseTimer(weak_from_this(), record.runtime, record.handle);
+    if (record.timer.compare_exchange_strong(timer, made)) {
+      timer = made;
+    } else {
+      made->unpin();  // somebody else was faster, at another key
+    }
   }
   if (timer != nullptr) timer->arm(timer_due(record, deadline));
-}
+} catch (const std::bad_alloc &) {}
 
 bool LockTable::attach_timer(Handle h, LeaseTimer *timer, Nanos due) {
   Shard &home = shards_[handle::shard(h)];

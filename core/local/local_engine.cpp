@@ -251,12 +251,13 @@ Status LocalEngine::answer(Ask &ask) {
 
 Status LocalEngine::extend(Handle h, Nanos ttl, bool add, HoldView &after) {
   if (ttl != kNever) lease_used();
-  // A lock that had no lease until now had no timer either. It is made first: without memory nothing is to change.
+  // A lock that had no lease until now had no timer either. It is made and armed first: without memory nothing is to
+  // change.
   LeaseTimerRef timer;
   std::shared_ptr<Runtime> runtime;
   if (ttl != kNever && handle::is_compound(h) && table_->wants_timer(h, runtime))
     timer = make_lease_timer(h, std::move(runtime));
-  if (timer != nullptr) give_timer(h, *timer, kNever);  // the extension arms it
+  if (timer != nullptr) give_timer(h, *timer, clock().now() + ttl);
   return table_->extend(unnamed_->instance(), h, ttl, add, after);
 }
 

@@ -21,11 +21,16 @@ class CountedTimer : public Timer {
   }
   // The caller's reference is the only one: nobody else can make another.
   bool is_sole() const { return references_.load(std::memory_order_acquire) == 1; }
-  // due() comes at `at` or earlier; not at all once disarmed.
+  // due() comes at `at` or earlier; not at all once disarmed. Throws std::bad_alloc.
   void arm(Nanos at) {
     if (at == kNever || disarmed_.load()) return;
     pin();
-    if (!runtime_->arm(*this, at)) unpin();
+    try {
+      if (!runtime_->arm(*this, at)) unpin();
+    } catch (...) {
+      unpin();  // without memory it has no stay to hold one for
+      throw;
+    }
     if (disarmed_.load() && runtime_->cancel(*this)) unpin();  // disarm() came in between and did not see it
   }
   void disarm() {

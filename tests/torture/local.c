@@ -160,6 +160,11 @@ static void give_three_a_lease(struct torture *t) {
   torture_must((remaining_ms >= 0) == (status == LIBLOCK_OK), "what is refused has not been done", status);
 }
 
+/* By their key: who holds them wants to be told of the loss, and is not asked. */
+static void give_three_a_lease_by_a_key(struct torture *t) {
+  torture_ended(liblock_extend_key(t->context, "b", 1, NULL, 0, 60000, LIBLOCK_EXTEND_SET, NULL));
+}
+
 /* Somebody waits for the global lock until the owner holds nothing any more. */
 static void hold_while_all_is_wanted(struct torture *t) {
   torture_hold_as_owner(t);
@@ -271,6 +276,7 @@ const struct torture_scenario torture_local[] = {
     {"ask again what was refused", torture_open, ask_twice, false},
     {"ask for a callback", torture_hold, ask_to_callback, false},
     {"give a lock of three keys a lease", hold_three, give_three_a_lease, false},
+    {"give a lock of three keys a lease by a key", hold_three, give_three_a_lease_by_a_key, false},
     {"open an owner", torture_open, open_owner, false},
     {"take for an owner while all is wanted", hold_while_all_is_wanted, take_while_all_is_wanted, false},
     {"listen and take", torture_hold, listen_and_take, false},
