@@ -52,9 +52,9 @@ void Shard::grow_index() {
 void Shard::grow_entries() {
   if (entries_end_ + kEntriesPerChunk > handle::kIndexMax) throw std::bad_alloc();
   make_room(chunk_store_, chunk_store_.size() + 1);
+  chunks_ = chunk_store_.data();  // it may have moved, also where there is no memory for the chunk
   auto *chunk = entries_end_ == 0 ? first_chunk_ : new Chunk;
   chunk_store_.push_back(chunk);
-  chunks_ = chunk_store_.data();
   for (uint32_t i = kEntriesPerChunk; i-- > 0;) {
     const uint32_t index = entries_end_ + i;
     Entry &fresh = chunk->entries[i];
