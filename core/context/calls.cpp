@@ -95,7 +95,15 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
     context.requests().give_back_memory(this);
   }
 
+  // Nothing may be thrown here: the end of what only looked comes also where there is no memory for its answer.
+  void make_info() {
+    const bool has_info = what == What::Inspect || what == What::Read || what == What::WaitHeld;
+    if (status != Status::OK || !has_info || infos.empty()) return;
+    info_ = new (std::nothrow) liblock_info{std::move(infos.front())};
+    if (info_ == nullptr) status = Status::NO_MEMORY;
+  }
   liblock_completion completion() {
+    make_info();
     liblock_completion told{};
     told.struct_size = sizeof told;
     told.kind = kind_of(what);
@@ -116,8 +124,7 @@ class AsyncAsk final : public Ask, public PendingCall, private PendingCall::Engi
     told.token = view.token;
     if (view.status == Status::OK && view.deadline != kNever)
       told.remaining_ms = ms_from_nanos(clock.left_until(view.deadline));
-    const bool has_info = what == What::Inspect || what == What::Read || what == What::WaitHeld;
-    if (has_info && !infos.empty()) told.info = info_ = new liblock_info{std::move(infos.front())};
+    told.info = info_;
     return told;
   }
   void free_info() { delete info_; }

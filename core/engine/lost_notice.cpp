@@ -4,21 +4,6 @@
 
 namespace liblock {
 
-namespace {
-
-class LostCall final : public Notice {
- public:
-  LostCall(liblock_callback callback, const liblock_completion &completion)
-      : callback_(callback), completion_(completion) {}
-  void deliver() override { callback_(&completion_, completion_.user_data); }
-
- private:
-  const liblock_callback callback_;
-  const liblock_completion completion_;
-};
-
-}  // namespace
-
 LostNotice LostNotice::of(const AcquireParams &params, Handle handle, uint64_t token) {
   LostNotice notice;
   notice.runtime = params.runtime;
@@ -41,7 +26,11 @@ void LostNotice::send() {
   completion.user_data = user_data;
   completion.message = status_text(LIBLOCK_LOST);
   if (sink != nullptr) sink->put_notice(completion);
-  if (callback != nullptr) runtime->post(new LostCall(callback, completion));
+  if (callback == nullptr) return;
+  if (call == nullptr) call = std::make_unique<LostCall>();
+  call->callback = callback;
+  call->completion = completion;
+  runtime->post(call.release());
 }
 
 }  // namespace liblock

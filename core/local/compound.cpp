@@ -25,6 +25,7 @@ Record *LockTable::prepare_record(LocalOwner &owner, std::span<const Bytes> keys
   record->losses = params.losses;
   record->runtime = params.runtime;
   try {
+    if (params.on_lost != nullptr && record->lost_call == nullptr) record->lost_call = std::make_unique<LostCall>();
     fill_keys(*record, keys);
     record->value.assign(params.value);
     for (const liblock_metadata &m : params.metadata) {

@@ -31,6 +31,6 @@ class LeaseTimer final : public CountedTimer {
 };
 
 // Of a record whose lock is lost; nobody is to be told when its context is closing.
-LostNotice lost_notice_of(const Record &record);
+LostNotice lost_notice_of(Record &record);
 
 }  // namespace liblock

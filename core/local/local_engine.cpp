@@ -65,7 +65,11 @@ class LocalEngine::Watch final : public LocalRequest {
   void finished() override {
     engine_.forget_watch(ask_);
     ask_.status = waiter.grant.status;
-    engine_.show_holder(ask_);
+    try {
+      engine_.show_holder(ask_);
+    } catch (const std::bad_alloc &) {  // whoever gave the key away is no one to be told
+      ask_.status = Status::NO_MEMORY;
+    }
     ask_.ended();  // may be the end of the engine
     unpin();
   }

@@ -19,6 +19,7 @@
 
 #include "base/list.hpp"
 #include "base/spin_lock.hpp"
+#include "engine/lost_notice.hpp"
 #include "engine/owner.hpp"
 #include "local/entry.hpp"
 #include "local/waiter.hpp"
@@ -80,6 +81,9 @@ struct Record {
   bool renew = false;
   liblock_callback on_lost = nullptr;
   void *on_lost_user_data = nullptr;
+  // Where on_lost is wanted, and what a blank record keeps of an earlier hold: a loss may be found by any thread, which
+  // must not need memory to tell of it.
+  std::unique_ptr<LostCall> lost_call;
   std::shared_ptr<CompletionSink> losses;
   std::shared_ptr<Runtime> runtime;  // where the timer runs and on_lost is called; set when either is wanted
   std::string value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A timer that several threads arm, stop and give up without knowing of each other: it is deleted with its
 // last reference. Every stay in the runtime's heap holds one, so that a timer which fires while it is being
-// stopped is still there; due() must therefore be harmless after disarm().
+// stopped is still there; due() must therefore be harmless after disarm(). Arming it never fails.
 #pragma once
 
 #include <atomic>
@@ -50,9 +50,12 @@ class CountedTimer : public Timer {
   virtual void last_reference_gone() { delete this; }
 
  private:
+  Aside *aside() final { return &aside_; }
+
   const std::shared_ptr<Runtime> runtime_;
   std::atomic<uint32_t> references_{1};
   std::atomic<bool> disarmed_{false};
+  Aside aside_;
 };
 
 }  // namespace liblock

@@ -4,18 +4,31 @@
 #include "runtime/timer_heap.hpp"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "base/assert.hpp"
 
 namespace liblock {
 
+void TimerHeap::add(Timer &timer) try {
+  heap_.push_back({kNever, &timer});
+  timer.index_ = heap_.size() - 1;
+} catch (const std::bad_alloc &) {
+  Timer::Aside *const aside = timer.aside();
+  if (aside == nullptr) throw;
+  timer.index_ = Timer::kAside;
+  *aside = {kNever, std::exchange(aside_, &timer)};
+}
+
 bool TimerHeap::arm(Timer &timer, Nanos at) {
   const bool fresh = timer.index_ == Timer::kNotArmed;
-  if (fresh) {
-    heap_.push_back({kNever, &timer});
-    timer.index_ = heap_.size() - 1;
+  if (fresh) add(timer);
+  if (timer.index_ == Timer::kAside) {
+    timer.aside()->at = std::min(timer.aside()->at, at);
+  } else if (at < heap_[timer.index_].at) {
+    sift_up(timer.index_, {at, &timer});
   }
-  if (at < heap_[timer.index_].at) sift_up(timer.index_, {at, &timer});
   return fresh;
 }
 
@@ -23,6 +36,10 @@ bool TimerHeap::cancel(Timer &timer) {
   const size_t index = timer.index_;
   if (index == Timer::kNotArmed) return false;
   timer.index_ = Timer::kNotArmed;
+  if (index == Timer::kAside) {
+    leave_aside(timer);
+    return true;
+  }
   const Armed last = heap_.back();
   heap_.pop_back();
   if (index < heap_.size()) {
@@ -33,10 +50,34 @@ bool TimerHeap::cancel(Timer &timer) {
 }
 
 Timer *TimerHeap::pop_due(Nanos now) {
+  for (Timer *timer = aside_; timer != nullptr; timer = timer->aside()->next) {
+    if (timer->aside()->at > now) continue;
+    cancel(*timer);
+    return timer;
+  }
   if (heap_.empty() || heap_.front().at > now) return nullptr;
   Timer *timer = heap_.front().timer;
   cancel(*timer);
   return timer;
+}
+
+Nanos TimerHeap::earliest_aside(Nanos of_heap) const {
+  Nanos earliest = of_heap;
+  for (Timer *timer = aside_; timer != nullptr; timer = timer->aside()->next)
+    earliest = std::min(earliest, timer->aside()->at);
+  return earliest;
+}
+
+void TimerHeap::leave_aside(Timer &timer) {
+  Timer **link = &aside_;
+  while (*link != &timer) link = &(*link)->aside()->next;
+  *link = timer.aside()->next;
+}
+
+size_t TimerHeap::size() const {
+  size_t count = heap_.size();
+  for (Timer *timer = aside_; timer != nullptr; timer = timer->aside()->next) ++count;
+  return count;
 }
 
 void TimerHeap::place(size_t index, const Armed &armed) {
@@ -67,6 +108,8 @@ void TimerHeap::sift_down(size_t index, const Armed &armed) {
 }
 
 void TimerHeap::check_invariants() const {
+  for (Timer *timer = aside_; timer != nullptr; timer = timer->aside()->next)
+    LIBLOCK_ASSERT(timer->index_ == Timer::kAside);
   for (size_t i = 0; i < heap_.size(); ++i) {
     LIBLOCK_ASSERT(heap_[i].timer->index_ == i);
     LIBLOCK_ASSERT(i == 0 || heap_[(i - 1) / kChildren].at <= heap_[i].at);

@@ -2,7 +2,8 @@
 // Deadlines in order: a heap of timers that know their place, so that any of them is removed in O(log n). The times lie
 // in the heap itself: of 100,000 timers few are in a cache, and whoever compared two would wait for both. Pure: it is
 // told the time. A timer is in the heap once at most; arming it again can only make it fire earlier, so that of two who
-// want to be woken neither is forgotten.
+// want to be woken neither is forgotten. Where there is no memory for a larger heap, a timer that has room for it
+// stands aside, in a list: who arms it may do so for somebody else, whom nobody could tell.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +22,18 @@ class Timer {
   // re-armed.
   virtual void fire(Nanos now) = 0;
 
+ protected:
+  struct Aside {
+    Nanos at = kNever;
+    Timer *next = nullptr;
+  };
+
  private:
   friend class TimerHeap;
-  static constexpr size_t kNotArmed = SIZE_MAX;
+  // nullptr: arming it may throw std::bad_alloc.
+  virtual Aside *aside() { return nullptr; }
+
+  static constexpr size_t kNotArmed = SIZE_MAX, kAside = SIZE_MAX - 1;
   size_t index_ = kNotArmed;
 };
 
@@ -35,10 +45,13 @@ class TimerHeap {
   // False: it was not armed (it never was, or it is being fired).
   bool cancel(Timer &timer);
   // kNever when nothing is armed.
-  Nanos earliest() const { return heap_.empty() ? kNever : heap_.front().at; }
+  Nanos earliest() const {
+    const Nanos of_heap = heap_.empty() ? kNever : heap_.front().at;
+    return aside_ == nullptr ? of_heap : earliest_aside(of_heap);
+  }
   // Takes out one timer that is due, nullptr when none is.
   Timer *pop_due(Nanos now);
-  size_t size() const { return heap_.size(); }
+  size_t size() const;
   void check_invariants() const;
 
  private:
@@ -47,11 +60,15 @@ class TimerHeap {
     Nanos at;
     Timer *timer;
   };
+  void add(Timer &timer);
+  Nanos earliest_aside(Nanos of_heap) const;
+  void leave_aside(Timer &timer);
   void place(size_t index, const Armed &armed);
   void sift_up(size_t index, const Armed &armed);
   void sift_down(size_t index, const Armed &armed);
 
   std::vector<Armed> heap_;
+  Timer *aside_ = nullptr;  // in no order: few, and seldom any
 };
 
 }  // namespace liblock

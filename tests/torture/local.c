@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fail.h"
 #include "torture.h"
@@ -252,6 +253,33 @@ static void ask_twice(struct torture *t) {
   liblock_completions_free(one);
 }
 
+/* An end comes where it was accepted, with the answer or without memory for it. */
+static void ask_who_holds_it(struct torture *t) {
+  liblock_request request = 0;
+  const liblock_status status = liblock_inspect_async(t->context, "a", 1, t->ends, NULL, NULL, &request);
+  torture_ended(status);
+  if (status != LIBLOCK_OK) return;
+  liblock_completion end = {.struct_size = sizeof end};
+  torture_ended(liblock_completions_next(t->ends, TORTURE_END_MS, &end));
+  torture_ended(end.status);
+  torture_must(end.request == request, "each end is of what was asked", end.status);
+  torture_must((end.status == LIBLOCK_OK) == (end.info != NULL), "an answer comes with OK, and only then", end.status);
+  liblock_info_free(end.info);
+}
+
+/* Whoever takes it away needs no memory for whoever is told. */
+static void take_away_what_somebody_is_told_of(struct torture *t) {
+  const int before = torture_calls;
+  const liblock_status status = liblock_force_release(t->context, "a", 1, 0, NULL);
+  fail_disarm();
+  torture_ended(status);
+  if (status != LIBLOCK_OK) return;
+  while (*(volatile int *)&torture_calls == before) usleep(100);
+  const liblock_status late = liblock_release(t->context, t->locks[0], NULL);
+  torture_must(late == LIBLOCK_LOST || late == LIBLOCK_NOT_HELD, "what was taken away is not given back", late);
+  t->locks[0] = 0;
+}
+
 static void ask_to_callback(struct torture *t) {
   liblock_request request = 0;
   liblock_acquire_options options = torture_defaults();
@@ -274,6 +302,8 @@ const struct torture_scenario torture_local[] = {
     {"ask twice and hand over", torture_hold, ask_and_hand_over, false},
     {"wait in an order", torture_hold, wait_in_order, false},
     {"ask again what was refused", torture_open, ask_twice, false},
+    {"ask who holds it", torture_hold, ask_who_holds_it, false},
+    {"take away what somebody is told of", hold_three, take_away_what_somebody_is_told_of, false},
     {"ask for a callback", torture_hold, ask_to_callback, false},
     {"give a lock of three keys a lease", hold_three, give_three_a_lease, false},
     {"give a lock of three keys a lease by a key", hold_three, give_three_a_lease_by_a_key, false},
