@@ -49,6 +49,7 @@ void wake_word(const void *word, int count) {
 }
 
 bool random_bytes(void *bytes, size_t size, WhenUnseeded when_unseeded) {
+  const NotCancelled here;
   // Up to 256 bytes come whole, or not at all.
   const unsigned flags = when_unseeded == WhenUnseeded::Fail ? GRND_NONBLOCK : 0;
   return getrandom(bytes, size, flags) == static_cast<ssize_t>(size);

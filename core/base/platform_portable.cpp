@@ -84,6 +84,7 @@ void wake_word(const void *word, int) {
 }
 
 bool random_bytes(void *bytes, size_t size, WhenUnseeded) {
+  const NotCancelled here;
   const int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   const ssize_t got = read(fd, bytes, size);

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <ctime>
 
+#include "base/not_cancelled.hpp"
+
 namespace liblock {
 
 inline void cpu_relax() {
@@ -54,6 +56,7 @@ class SpinLock {
       if (round < 64) {
         sched_yield();
       } else {
+        const NotCancelled here;  // what the caller has begun is known to others
         const timespec moment{0, 50'000};
         nanosleep(&moment, nullptr);
       }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/assert.hpp"
+#include "base/not_cancelled.hpp"
 #include "context/fork.hpp"
 #include "context/struct_size.hpp"
 #include "local/local_engine.hpp"
@@ -297,6 +298,7 @@ Status Context::close() {
   // What is left to say to a server is said by the very loop whose thread this is.
   if (engine_->talks_to_server() && loop_ != nullptr && loop_->on_loop_thread())
     return end_failed_.load() ? Status::NO_MEMORY : Status::OK;
+  const NotCancelled here;
   std::unique_lock lock(mutex_);
   left_.wait(lock, [this] { return (waiting_.load() == 0 && engine_closed_) || end_failed_.load(); });
   return engine_closed_ ? Status::OK : Status::NO_MEMORY;
@@ -378,6 +380,7 @@ namespace {
 // What must end, and whose caller cannot be told that it has not: others may give memory back.
 template <typename End>
 void until_ended(End end) {
+  const NotCancelled here;  // it sleeps
   for (int tries = 0; tries < kCloseTriesMax; ++tries) {
     if (end() != Status::NO_MEMORY) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -3,6 +3,9 @@
  * Contexts: named ones share a table that is reference counted, anonymous ones have their own; open refuses
  * what it cannot do; close ends everything and is harmless when repeated.
  */
+#include <sched.h>
+#include <stdatomic.h>
+
 #include "api.h"
 #include "worker.h"
 
@@ -235,6 +238,60 @@ static void a_prefixed_context_locks_and_excludes_under_the_key_as_given(void **
   end_context(context);
 }
 
+/* One who waits, and stays in its callback for as long as it is told to. */
+struct shown {
+  liblock_context *context;
+  atomic_bool is_in_callback, may_leave;
+  liblock_status waited, closed;
+};
+
+static void stay(int64_t position, int64_t length, void *user_data) {
+  struct shown *shown = user_data;
+  (void)position;
+  (void)length;
+  shown->is_in_callback = true;
+  while (!shown->may_leave) sched_yield();
+  let_pass_ms(20); /* until the other one sleeps */
+}
+
+static void *wait_and_stay(void *argument) {
+  struct shown *shown = argument;
+  liblock_acquire_options options = acquire_options();
+  options.on_queued = stay;
+  options.on_queued_user_data = shown;
+  liblock_lock lock = 0;
+  shown->waited = liblock_acquire(shown->context, KEY("k"), &options, &lock, NULL);
+  return NULL;
+}
+
+static void *close_although_cancelled(void *argument) {
+  struct shown *shown = argument;
+  pthread_cancel(pthread_self());
+  shown->closed = liblock_close(shown->context);
+  pthread_testcancel();
+  return NULL;
+}
+
+static void a_thread_that_is_cancelled_while_it_closes_comes_to_the_end_of_that_first(void **state) {
+  (void)state;
+  struct shown shown = {.context = open_local("local:", NULL), .waited = LIBLOCK_INTERNAL, .closed = LIBLOCK_INTERNAL};
+  take(shown.context, "k");
+  pthread_t waits, closes;
+  assert_int_equal(pthread_create(&waits, NULL, wait_and_stay, &shown), 0);
+  while (!shown.is_in_callback) sched_yield();
+  assert_int_equal(pthread_create(&closes, NULL, close_although_cancelled, &shown), 0);
+  int32_t locked = 0;
+  while (liblock_is_locked(shown.context, KEY("k"), &locked) != LIBLOCK_CLOSED) sched_yield();
+  shown.may_leave = true;
+  void *end = NULL;
+  assert_int_equal(pthread_join(closes, &end), 0);
+  assert_ptr_equal(end, PTHREAD_CANCELED);
+  assert_int_equal(pthread_join(waits, NULL), 0);
+  assert_ok(shown.closed);
+  assert_status(LIBLOCK_CLOSED, shown.waited);
+  end_context(shown.context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_url_that_is_missing_or_of_another_kind_opens_nothing),
@@ -251,6 +308,7 @@ int main(void) {
       cmocka_unit_test(close_ends_waits_of_this_context_as_closed),
       cmocka_unit_test(after_close_every_call_answers_closed_and_close_ok),
       cmocka_unit_test(null_and_forgotten_closes_are_accepted_by_close_and_free),
+      cmocka_unit_test(a_thread_that_is_cancelled_while_it_closes_comes_to_the_end_of_that_first),
       cmocka_unit_test(a_prefixed_context_locks_and_excludes_under_the_key_as_given),
   };
   return cmocka_run_group_tests_name("open and close", tests, NULL, NULL);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Hash, byte order, durations, statuses, lists, handles, what is wiped.
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <set>
 #include <string>
 #include <thread>
@@ -14,6 +17,7 @@
 #include "base/list.hpp"
 #include "base/spare_memory.hpp"
 #include "base/spin_habit.hpp"
+#include "base/spin_lock.hpp"
 #include "base/status.hpp"
 #include "base/wipe.hpp"
 #include "engine/handle.hpp"
@@ -251,6 +255,34 @@ UNIT_TEST(a_look_in_vain_now_and_then_does_not_end_the_habit) {
   }
 }
 
+namespace {
+
+SpinLock *lets_go = nullptr;
+int cancel_state = -1;
+
+}  // namespace
+
+// In place of the C library's, for the whole program, in which nobody sleeps.
+extern "C" int sleep_without_time(const timespec *, timespec *) __asm__("nanosleep");
+extern "C" int sleep_without_time(const timespec *, timespec *) {
+  if (lets_go == nullptr) return 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+  std::exchange(lets_go, nullptr)->unlock();
+  return 0;
+}
+
+// Which would leave what it does half done, and other locks taken.
+UNIT_TEST(a_thread_that_sleeps_for_a_taken_lock_cannot_be_cancelled_there) {
+  SpinLock lock;
+  lock.lock();
+  lets_go = &lock;
+  lock.lock();
+  EXPECT(lets_go == nullptr && cancel_state == PTHREAD_CANCEL_DISABLE);
+  int now = -1;
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &now);
+  EXPECT(now == PTHREAD_CANCEL_ENABLE);
+}
+
 UNIT_MAIN("base", cmocka_unit_test(what_ends_leaves_its_memory_to_the_next_of_its_size),
           cmocka_unit_test(what_another_thread_took_does_not_pile_up_where_it_ends),
           cmocka_unit_test(what_is_larger_than_anything_usual_is_memory_all_the_same),
@@ -269,5 +301,6 @@ UNIT_MAIN("base", cmocka_unit_test(what_ends_leaves_its_memory_to_the_next_of_it
           cmocka_unit_test(a_list_keeps_order_through_inserts_and_removals),
           cmocka_unit_test(a_handle_keeps_its_place_through_all_generations_and_is_never_0),
           cmocka_unit_test(a_handle_that_is_handed_on_for_ever_begins_anew_and_can_still_be_retired),
+          cmocka_unit_test(a_thread_that_sleeps_for_a_taken_lock_cannot_be_cancelled_there),
           cmocka_unit_test(an_empty_text_is_none_and_a_long_one_is_cut),
           cmocka_unit_test(a_text_stays_where_it_is_until_there_are_too_many_and_threads_share_it))
