@@ -37,7 +37,7 @@ void LockTable::edges_of_wait(const Waiter &waiter, WaitEdges &edges) {
   WaitEdge edge{&self, nullptr, waiter.serial.load(), shard.number(), waiter.index};
   const auto add = [&](const LocalOwner *to) {
     if (!is_other(to, self)) return;
-    edge.to = to;
+    edge.to = to->shared_from_this();
     edges.push_back(edge);
   };
   add(entry.owner);
@@ -55,7 +55,8 @@ void LockTable::edges_of_wait(const Waiter &waiter, WaitEdges &edges) {
 void LockTable::edges_of_global_wait(const Waiter &waiter, WaitEdges &edges) {
   const LocalOwner &self = *waiter.owner;
   const auto add = [&](const LocalOwner *to) {
-    if (is_other(to, self)) edges.push_back({&self, to, waiter.serial.load(), Waiter::kGlobalQueue, 0});
+    if (is_other(to, self))
+      edges.push_back({&self, to->shared_from_this(), waiter.serial.load(), Waiter::kGlobalQueue, 0});
   };
   if (global_.pending != &waiter) {
     add(global_.owner);

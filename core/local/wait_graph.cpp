@@ -14,6 +14,7 @@ WaitEdges find_cycle(const WaitEdge &first,
     size_t next = 0;
   };
   std::unordered_set<const LocalOwner *> expanded{first.from};
+  std::vector<std::shared_ptr<const LocalOwner>> kept;  // no other owner is to come to an address in `expanded`
   std::vector<Level> path;
   path.push_back({{first}, 0});
   while (!path.empty()) {
@@ -23,12 +24,13 @@ WaitEdges find_cycle(const WaitEdge &first,
       continue;
     }
     const WaitEdge edge = level.edges[level.next++];
-    if (edge.to == first.from) {
+    if (edge.to.get() == first.from) {
       WaitEdges cycle;
       for (const Level &step : path) cycle.push_back(step.edges[step.next - 1]);
       return cycle;
     }
-    if (!expanded.insert(edge.to).second) continue;
+    if (!expanded.insert(edge.to.get()).second) continue;
+    kept.push_back(edge.to);
     Level deeper;
     expand(*edge.to, deeper.edges);
     path.push_back(std::move(deeper));

@@ -6,16 +6,19 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace liblock {
 
 class LocalOwner;
 
-// `from` waits, with the waiter known by `serial`, for something that `to` has or will have before it.
+// `from` waits, with the waiter known by `serial`, for something that `to` has or will have before it. Who is waited
+// for is kept: an owner that closes may have left the table's list, and be gone by the time that its own waits are
+// asked for, though an entry still named it when the edge was seen.
 struct WaitEdge {
   const LocalOwner *from;
-  const LocalOwner *to;
+  std::shared_ptr<const LocalOwner> to;
   uint64_t serial;
   uint32_t shard;  // Waiter::kGlobalQueue: the global lock
   uint32_t index;

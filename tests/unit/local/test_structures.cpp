@@ -126,24 +126,42 @@ UNIT_TEST(a_requeued_waiter_goes_behind_everybody) {
 }
 
 UNIT_TEST(cycles_are_found_and_chains_are_not) {
-  LocalOwner owners[5] = {{nullptr, "i", 1, "a", true},
-                          {nullptr, "i", 2, "b", true},
-                          {nullptr, "i", 3, "c", true},
-                          {nullptr, "i", 4, "d", true},
-                          {nullptr, "i", 5, "e", true}};
+  std::shared_ptr<LocalOwner> owners[5];
+  for (auto &owner : owners) owner = std::make_shared<LocalOwner>(nullptr, "i", 1, "o", true);
   std::map<const LocalOwner *, std::vector<int>> waits_for;
   const auto expand = [&](const LocalOwner &from, WaitEdges &edges) {
-    for (const int to : waits_for[&from]) edges.push_back({&from, &owners[to], 1, 0, 0});
+    for (const int to : waits_for[&from]) edges.push_back({&from, owners[to], 1, 0, 0});
   };
-  const auto edge = [&](int from, int to) { return WaitEdge{&owners[from], &owners[to], 1, 0, 0}; };
-  waits_for[&owners[1]] = {2, 3};
-  waits_for[&owners[2]] = {4};
+  const auto edge = [&](int from, int to) { return WaitEdge{owners[from].get(), owners[to], 1, 0, 0}; };
+  waits_for[owners[1].get()] = {2, 3};
+  waits_for[owners[2].get()] = {4};
   EXPECT(find_cycle(edge(0, 1), expand).empty());
-  waits_for[&owners[3]] = {0};
+  waits_for[owners[3].get()] = {0};
   EXPECT(find_cycle(edge(0, 1), expand).size() == 3);
-  waits_for[&owners[3]] = {1};  // a cycle that the first edge only leads to is another wait's business
+  waits_for[owners[3].get()] = {1};  // a cycle that the first edge only leads to is another wait's business
   EXPECT(find_cycle(edge(0, 1), expand).empty());
   EXPECT(find_cycle(edge(0, 0), expand).size() == 1);
+}
+
+// As one that closes behind the moment at which it was seen to be waited for.
+UNIT_TEST(an_owner_that_goes_while_a_cycle_is_searched_for_is_there_until_its_waits_were_looked_at) {
+  const auto searcher = std::make_shared<LocalOwner>(nullptr, "i", 1, "o", true);
+  auto first = std::make_shared<LocalOwner>(nullptr, "i", 2, "o", true);
+  auto second = std::make_shared<LocalOwner>(nullptr, "i", 3, "o", true);
+  const std::weak_ptr<LocalOwner> seen = second;
+  bool is_asked = false;
+  const auto expand = [&](const LocalOwner &from, WaitEdges &edges) {
+    if (second != nullptr) {
+      edges.push_back({&from, second, 1, 0, 0});
+      second.reset();
+      return;
+    }
+    is_asked = true;
+    EXPECT(seen.lock().get() == &from);
+  };
+  WaitEdge edge{searcher.get(), first, 1, 0, 0};
+  first.reset();
+  EXPECT(find_cycle(edge, expand).empty() && is_asked);
 }
 
 UNIT_MAIN("local structures", cmocka_unit_test(the_index_agrees_with_a_map_through_growth_and_removals),
@@ -152,4 +170,5 @@ UNIT_MAIN("local structures", cmocka_unit_test(the_index_agrees_with_a_map_throu
           cmocka_unit_test(mixed_orders_have_one_line_however_short_the_machine_has_been_up),
           cmocka_unit_test(a_waiter_of_low_priority_ages),
           cmocka_unit_test(a_requeued_waiter_goes_behind_everybody),
-          cmocka_unit_test(cycles_are_found_and_chains_are_not))
+          cmocka_unit_test(cycles_are_found_and_chains_are_not),
+          cmocka_unit_test(an_owner_that_goes_while_a_cycle_is_searched_for_is_there_until_its_waits_were_looked_at))
