@@ -149,13 +149,15 @@ Status Context::open_local(const char *url, const liblock_context_options *optio
     Context *self = context.get();
     context->engine_ = std::make_unique<LocalEngine>(opened.table, context->instance_id_, self,
                                                      [self] { return self->runtime(); });
+    context->make_instruments();
+    register_context(self);
   } catch (...) {
+    // The table knows it already.
+    if (context != nullptr && context->engine_ != nullptr) context->engine_->close(false, [] {});
     context.reset();
     close_table(std::move(opened.table));  // it may be the first and last of its name
     throw;
   }
-  context->make_instruments();
-  register_context(context.get());
   return Status::OK;
 }
 

@@ -234,13 +234,14 @@ void LockTable::close_instance(LocalOwner &unnamed, bool leave) {
   const void *instance = unnamed.instance();
   const WhichWait ours = [instance](const Waiter &w) { return w.owner->instance() == instance; };
   end_global_waits(ours, Waits::AlsoWatches, Status::CLOSED);
-  bool left_locks = false;
+  bool left_locks = false, left_unnamed = false;
   std::vector<Handle> held;
   {
     const std::lock_guard lock(global_.mutex);
     for (const Record *r : global_.handles) {
       if (r->owner->instance() != instance) continue;
       left_locks |= leave;
+      left_unnamed |= leave && r->owner == &unnamed;
       if (!leave) held.push_back(r->handle);
     }
   }
@@ -249,6 +250,7 @@ void LockTable::close_instance(LocalOwner &unnamed, bool leave) {
     const Entry &entry = shard.entry(index);
     if (!entry.held() || entry.owner->instance() != instance) return;
     left_locks |= leave;
+    left_unnamed |= leave && entry.owner == &unnamed;
     if (leave) return;
     if (entry.refs == nullptr) return end_hold(shard, index, EndReason::Released, true, deferred);
     for (const KeyRef *ref = entry.refs; ref != nullptr; ref = ref->next) {
@@ -260,7 +262,7 @@ void LockTable::close_instance(LocalOwner &unnamed, bool leave) {
     static_cast<void>(released);  // a record of several keys was found once per key
   }
   if (leave) unnamed.zombie.store(true);
-  instance_closed(unnamed, left_locks);
+  instance_closed(unnamed, left_locks, left_unnamed);
 }
 
 }  // namespace liblock

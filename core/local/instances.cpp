@@ -8,12 +8,32 @@
 
 namespace liblock {
 
-void LockTable::add_instance(const LocalOwner &unnamed) {
+void LockTable::add_instance(const LocalOwner &unnamed, Instance &instance) {
   const std::lock_guard lock(owners_mutex_);
-  instances_.push_back({unnamed.instance(), unnamed.instance_id(), kNever});
+  instances_.push_back({unnamed.instance(), &instance, unnamed.instance_id(), kNever});
+  sweep_what_was_left();
 }
 
-void LockTable::instance_closed(const LocalOwner &unnamed, bool left_locks) {
+// With owners_mutex_, which every context takes before it is gone. Leases that were left end with nobody who would ask
+// for them: some context sweeps, also where it has used no lease itself.
+void LockTable::sweep_what_was_left() {
+  if (!leases_used.load()) return;
+  const auto is_open = [](const Member &member) { return member.closed_at == kNever; };
+  if (std::all_of(instances_.begin(), instances_.end(), is_open)) return;
+  const auto sweeper = std::find_if(instances_.begin(), instances_.end(), is_open);
+  if (sweeper != instances_.end()) sweeper->sweeper->sweep_from_now_on();
+}
+
+// With owners_mutex_. All that a named owner holds stands in its list; what an unnamed one holds is known to the keys
+// alone.
+void LockTable::forget_idle_owners() {
+  std::erase_if(zombies_, [](const std::shared_ptr<LocalOwner> &zombie) {
+    const std::lock_guard lock(zombie->mutex);
+    return zombie->named() && zombie->records.empty();
+  });
+}
+
+void LockTable::instance_closed(const LocalOwner &unnamed, bool left_locks, bool left_unnamed) {
   const Nanos now = clock_.now();
   const std::lock_guard lock(owners_mutex_);
   for (Member &member : instances_) {
@@ -23,10 +43,14 @@ void LockTable::instance_closed(const LocalOwner &unnamed, bool left_locks) {
   std::erase_if(instances_, [&](const Member &member) {
     return member.closed_at == kNever && member.instance == unnamed.instance();
   });
+  if (!left_unnamed) std::erase_if(zombies_, [&](const auto &zombie) { return zombie.get() == &unnamed; });
+  forget_idle_owners();
+  sweep_what_was_left();
 }
 
 uint64_t LockTable::forget_zombies() {
   const std::lock_guard lock(owners_mutex_);
+  forget_idle_owners();
   return std::erase_if(instances_, [](const Member &member) { return member.closed_at != kNever; });
 }
 

@@ -88,7 +88,7 @@ LocalEngine::LocalEngine(std::shared_ptr<LockTable> table, std::string instance_
     : table_(std::move(table)),
       unnamed_(std::make_shared<LocalOwner>(instance, std::move(instance_id), 0, Bytes(), false)),
       runtime_(std::move(runtime)) {
-  table_->add_instance(*unnamed_);
+  table_->add_instance(*unnamed_, *this);
 }
 
 LocalEngine::~LocalEngine() { close_table(std::move(table_)); }
@@ -136,6 +136,7 @@ void LocalEngine::leave_owner(const std::shared_ptr<LocalOwner> &owner) {
     const std::lock_guard lock(owner->mutex);
     owner->zombie.store(true);
   }
+  table_->remove_owner(owner.get());  // it waits for nobody any more
   forget_owner(*owner);
 }
 
@@ -348,6 +349,12 @@ void LocalEngine::lease_used() {
   }
   sweeping_.store(true);
 }
+
+// Where no thread can be had for it, what was left stays until somebody asks for it, or for a sweep.
+void LocalEngine::sweep_from_now_on() noexcept try {
+  lease_used();
+} catch (const std::bad_alloc &) {
+} catch (const std::system_error &) {}
 
 std::string LocalEngine::explain(Status status) const {
   if (status != Status::INTERNAL) return {};

@@ -11,7 +11,7 @@
 
 namespace liblock {
 
-class LocalEngine final : public Engine {
+class LocalEngine final : public Engine, private LockTable::Instance {
  public:
   using RuntimeSource = std::function<std::shared_ptr<Runtime>()>;
 
@@ -57,6 +57,7 @@ class LocalEngine final : public Engine {
   Status inspect(Ask &ask);
   void clear(Ask &ask);
   void lease_used();
+  void sweep_from_now_on() noexcept override;
   struct Unpin {
     void operator()(LeaseTimer *timer) const;
   };

@@ -125,7 +125,17 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void keep_zombie(std::shared_ptr<LocalOwner> owner);
 
   // instances.cpp
-  void add_instance(const LocalOwner &unnamed);
+  // A context that is open on the table.
+  class Instance {
+   public:
+    // It does so until it closes. On any thread; where it cannot, it does not.
+    virtual void sweep_from_now_on() noexcept = 0;
+
+   protected:
+    ~Instance() = default;
+  };
+  // instance: until it was closed.
+  void add_instance(const LocalOwner &unnamed, Instance &instance);
   void list_instances(const LocalOwner &self, bool zombies_only, std::vector<InstanceInfo> &out);
   // Their locks were cleared. Returns how many there were.
   uint64_t forget_zombies();
@@ -326,7 +336,9 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   template <typename Visit>
   uint64_t for_each_entry(uint32_t batch, Visit visit);
 
-  void instance_closed(const LocalOwner &unnamed, bool left_locks);  // instances.cpp
+  void instance_closed(const LocalOwner &unnamed, bool left_locks, bool left_unnamed);  // instances.cpp
+  void sweep_what_was_left();
+  void forget_idle_owners();
 
   // carrying.cpp
   static const KeyRef *oldest_on(const Entry &entry);
@@ -380,9 +392,11 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   std::atomic<uint64_t> serial_{0};
   std::mutex owners_mutex_;                           // before LocalOwner::mutex
   std::vector<LocalOwner *> owners_;                  // named ones; guarded by owners_mutex_
-  std::vector<std::shared_ptr<LocalOwner>> zombies_;  // guarded by owners_mutex_
+  // Of contexts that were closed and left locks behind, which point at them. Guarded by owners_mutex_.
+  std::vector<std::shared_ptr<LocalOwner>> zombies_;
   struct Member {
     const void *instance;  // only compared, and only while it is open
+    Instance *sweeper;     // only while it is open
     std::string id;
     Nanos closed_at;  // and locks were left behind; kNever: open
   };
