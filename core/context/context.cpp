@@ -152,10 +152,12 @@ Status Context::open_local(const char *url, const liblock_context_options *optio
     context->make_instruments();
     register_context(self);
   } catch (...) {
-    // The table knows it already.
-    if (context != nullptr && context->engine_ != nullptr) context->engine_->close(false, [] {});
+    if (context != nullptr && context->engine_ != nullptr) {
+      context->engine_->close(false, [] {});  // the table knows it already
+    } else {
+      leave_table(*opened.table);  // it may be the first and last of its name
+    }
     context.reset();
-    close_table(std::move(opened.table));  // it may be the first and last of its name
     throw;
   }
   return Status::OK;

@@ -48,6 +48,12 @@ void LockTable::instance_closed(const LocalOwner &unnamed, bool left_locks, bool
   sweep_what_was_left();
 }
 
+bool LockTable::has_zombies() {
+  const std::lock_guard lock(owners_mutex_);
+  return std::any_of(instances_.begin(), instances_.end(),
+                     [](const Member &member) { return member.closed_at != kNever; });
+}
+
 uint64_t LockTable::forget_zombies() {
   const std::lock_guard lock(owners_mutex_);
   forget_idle_owners();

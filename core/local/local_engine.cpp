@@ -91,7 +91,11 @@ LocalEngine::LocalEngine(std::shared_ptr<LockTable> table, std::string instance_
   table_->add_instance(*unnamed_, *this);
 }
 
-LocalEngine::~LocalEngine() { close_table(std::move(table_)); }
+LocalEngine::~LocalEngine() { leave_table_once(); }
+
+void LocalEngine::leave_table_once() {
+  if (!std::exchange(has_left_table_, true)) leave_table(*table_);
+}
 
 std::shared_ptr<Owner> LocalEngine::make_owner(Bytes name) {
   auto owner = std::make_shared<LocalOwner>(unnamed_->instance(), unnamed_->instance_id(),
@@ -422,6 +426,8 @@ void LocalEngine::close(bool leave, std::function<void()> closed) {
   }
   if (leave) table_->keep_zombie(unnamed_);
   table_->close_instance(*unnamed_, leave);
+  // What was left can be found by its name until those who have the table are freed.
+  if (!table_->has_zombies()) leave_table_once();
   closed();
 }
 

@@ -47,6 +47,7 @@ class LocalEngine final : public Engine, private LockTable::Instance {
   std::shared_ptr<LocalOwner> any_owner();
   void forget_owner(const LocalOwner &owner);
   void close_local_owner(LocalOwner &owner);
+  void leave_table_once();
   void leave_owner(const std::shared_ptr<LocalOwner> &owner);
   Status answer(Ask &ask);
   Status extend(Handle h, Nanos ttl, bool add, HoldView &after);
@@ -72,6 +73,7 @@ class LocalEngine final : public Engine, private LockTable::Instance {
   std::shared_ptr<LockTable> table_;
   const std::shared_ptr<LocalOwner> unnamed_;
   const RuntimeSource runtime_;
+  bool has_left_table_ = false;  // by close(), which is not called twice at a time
   std::atomic<uint64_t> owner_numbers_{0};
   std::mutex owners_mutex_;
   // Named ones, until they are closed, however soon their openers are gone: the table knows them by address. Guarded by

@@ -137,6 +137,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   // instance: until it was closed.
   void add_instance(const LocalOwner &unnamed, Instance &instance);
   void list_instances(const LocalOwner &self, bool zombies_only, std::vector<InstanceInfo> &out);
+  bool has_zombies();
   // Their locks were cleared. Returns how many there were.
   uint64_t forget_zombies();
 

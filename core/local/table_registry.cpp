@@ -10,9 +10,15 @@ namespace liblock {
 
 namespace {
 
+struct Named {
+  std::weak_ptr<LockTable> table;
+  const LockTable *which;  // only compared
+  size_t contexts;         // that have not left it
+};
+
 struct Registry {
   std::mutex mutex;
-  std::map<std::string, std::weak_ptr<LockTable>> tables;  // guarded by mutex, as is token_floor
+  std::map<std::string, Named> tables;  // guarded by mutex, as is token_floor
   uint64_t token_floor = 0;
   Random random;
 };
@@ -29,28 +35,27 @@ OpenedTable open_table(const std::string &name, const TableOptions &options, Clo
   const std::lock_guard lock(r.mutex);
   OpenedTable opened;
   if (!name.empty()) {
-    if (const auto found = r.tables.find(name); found != r.tables.end()) opened.table = found->second.lock();
+    const auto found = r.tables.find(name);
+    if (found != r.tables.end()) opened.table = found->second.table.lock();
     if (opened.table != nullptr) {
       if (!(opened.table->options() == options)) return {Status::OPTIONS_MISMATCH, nullptr, false};
+      ++found->second.contexts;
       return opened;
     }
   }
   opened.table = std::make_shared<LockTable>(options, clock, r.token_floor, r.random.next());
   opened.fresh = true;
-  if (!name.empty()) r.tables[name] = opened.table;
+  if (!name.empty()) r.tables[name] = {opened.table, opened.table.get(), 1};
   return opened;
 }
 
-void close_table(std::shared_ptr<LockTable> table) {
+void leave_table(LockTable &table) {
   Registry &r = registry();
   const std::lock_guard lock(r.mutex);
-  r.token_floor = std::max(r.token_floor, table->highest_token());
-  const std::weak_ptr<LockTable> watched = table;
-  table.reset();
-  if (!watched.expired()) return;
-  for (auto at = r.tables.begin(); at != r.tables.end();) {
-    at = at->second.expired() ? r.tables.erase(at) : std::next(at);
-  }
+  r.token_floor = std::max(r.token_floor, table.highest_token());
+  const auto found = std::find_if(r.tables.begin(), r.tables.end(),
+                                  [&table](const auto &named) { return named.second.which == &table; });
+  if (found != r.tables.end() && --found->second.contexts == 0) r.tables.erase(found);
 }
 
 void lock_tables_for_fork() { registry().mutex.lock(); }

@@ -108,6 +108,47 @@ static void a_name_closed_by_everyone_may_come_back_with_other_options(void **st
   end_context(second);
 }
 
+/* Which keep the context in memory. */
+static void a_name_comes_back_though_a_completion_queue_is_not_freed_yet(void **state) {
+  (void)state;
+  liblock_context *first = open_local("local:queued", NULL);
+  const liblock_lock lock = take(first, "k");
+  uint64_t before = 0, after = 0;
+  assert_ok(liblock_fencing_token(first, lock, &before));
+  liblock_completions *queue = NULL;
+  assert_ok(liblock_completions_open(first, 4, &queue, NULL));
+  assert_ok(liblock_close(first));
+  liblock_context_options options = context_options();
+  options.locks_max = 10;
+  liblock_context *second = open_local("local:queued", &options);
+  assert_ok(liblock_fencing_token(second, take(second, "k"), &after));
+  assert_true(after > before);
+  end_context(first);
+  liblock_context *third = open_local("local:queued", &options);
+  assert_status(LIBLOCK_BUSY, probe(third, "k"));
+  liblock_completions_free(queue);
+  assert_status(LIBLOCK_BUSY, probe(third, "k"));
+  end_context(second);
+  end_context(third);
+}
+
+static void a_name_is_kept_with_the_locks_that_were_left_until_its_contexts_are_freed(void **state) {
+  (void)state;
+  liblock_context_options options = context_options();
+  options.on_close = LIBLOCK_ON_CLOSE_LEAVE;
+  liblock_context *first = open_local("local:left", &options);
+  take(first, "k");
+  assert_ok(liblock_close(first));
+  liblock_context *second = open_local("local:left", NULL);
+  assert_status(LIBLOCK_BUSY, probe(second, "k"));
+  assert_ok(liblock_close(second));
+  end_context(first);
+  end_context(second);
+  liblock_context *third = open_local("local:left", NULL);
+  assert_ok(probe(third, "k"));
+  end_context(third);
+}
+
 struct opening {
   int calls;
   liblock_context *seen;
@@ -302,6 +343,8 @@ int main(void) {
       cmocka_unit_test(opening_a_name_with_other_options_is_options_mismatch),
       cmocka_unit_test(options_of_one_context_only_do_not_mismatch),
       cmocka_unit_test(a_name_closed_by_everyone_may_come_back_with_other_options),
+      cmocka_unit_test(a_name_comes_back_though_a_completion_queue_is_not_freed_yet),
+      cmocka_unit_test(a_name_is_kept_with_the_locks_that_were_left_until_its_contexts_are_freed),
       cmocka_unit_test(on_open_runs_once_per_table_before_open_returns),
       cmocka_unit_test(close_with_release_gives_its_locks_back_and_nobody_elses),
       cmocka_unit_test(close_with_leave_lets_leases_run_out_by_themselves),

@@ -453,8 +453,9 @@ LIBLOCK_API liblock_status liblock_close(liblock_context *context);
 LIBLOCK_API liblock_status liblock_close_async(liblock_context *context, liblock_callback callback, void *user_data);
 
 /* Frees a context; closes it first where that was forgotten. The last call on it. Where closing finds no memory for a
- * second, it ends the process (docs/errors.md): nobody could release then what is held. A named table whose last
- * context this was may stay for a moment longer, while another thread has not done with it. Since 0.1. */
+ * second, it ends the process (docs/errors.md): nobody could release then what is held. The name of a table may come
+ * back with other options once the last context that had it open is closed; where one has left locks (LEAVE), once they
+ * are all freed, and their completion queues and cursors. Since 0.1. */
 LIBLOCK_API void liblock_context_free(liblock_context *context);
 
 /* Is the backend there? Local: OK while open. Returns [OK, CONNECT, AUTH, SERVER …]. Since 0.1. */
