@@ -20,12 +20,14 @@ Record *LockTable::prepare_record(LocalOwner &owner, std::span<const Bytes> keys
   waiter.record = record;
   record->ttl = params.ttl;
   record->renew = params.renew;
-  record->on_lost = params.on_lost;
-  record->on_lost_user_data = params.on_lost_user_data;
   record->losses = params.losses;
   record->runtime = params.runtime;
   try {
-    if (params.on_lost != nullptr && record->lost_call == nullptr) record->lost_call = std::make_unique<LostCall>();
+    if (params.on_lost != nullptr) {
+      record->on_lost = params.on_lost;
+      record->on_lost_user_data = params.on_lost_user_data;
+      if (record->lost_call == nullptr) record->lost_call = std::make_unique<LostCall>();
+    }
     fill_keys(*record, keys);
     record->value.assign(params.value);
     for (const liblock_metadata &m : params.metadata) {

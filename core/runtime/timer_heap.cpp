@@ -49,13 +49,13 @@ bool TimerHeap::cancel(Timer &timer) {
   return true;
 }
 
-Timer *TimerHeap::pop_due(Nanos now) {
+Timer *TimerHeap::pop_earliest(Nanos now) {
   for (Timer *timer = aside_; timer != nullptr; timer = timer->aside()->next) {
     if (timer->aside()->at > now) continue;
     cancel(*timer);
     return timer;
   }
-  if (heap_.empty() || heap_.front().at > now) return nullptr;
+  if (heap_.empty()) return nullptr;  // at the end of time
   Timer *timer = heap_.front().timer;
   cancel(*timer);
   return timer;

@@ -23,9 +23,10 @@ class Timer {
   virtual void fire(Nanos now) = 0;
 
  protected:
+  // Written when it comes to that: a request that never has a timer pays nothing for it.
   struct Aside {
-    Nanos at = kNever;
-    Timer *next = nullptr;
+    Nanos at;
+    Timer *next;
   };
 
  private:
@@ -50,7 +51,7 @@ class TimerHeap {
     return aside_ == nullptr ? of_heap : earliest_aside(of_heap);
   }
   // Takes out one timer that is due, nullptr when none is.
-  Timer *pop_due(Nanos now);
+  Timer *pop_due(Nanos now) { return earliest() > now ? nullptr : pop_earliest(now); }
   size_t size() const;
   void check_invariants() const;
 
@@ -61,6 +62,7 @@ class TimerHeap {
     Timer *timer;
   };
   void add(Timer &timer);
+  Timer *pop_earliest(Nanos now);
   Nanos earliest_aside(Nanos of_heap) const;
   void leave_aside(Timer &timer);
   void place(size_t index, const Armed &armed);
