@@ -88,15 +88,17 @@ bool Completions::put_notice(const liblock_completion &completion) try {
   return false;
 }
 
-Status Completions::next(Nanos wait, liblock_completion &completion) {
+bool Completions::wait_until_ready(std::unique_lock<std::mutex> &lock, Nanos wait) {
   const NotCancelled here;
+  const auto ready = [this] { return is_ready(); };
+  if (wait < kNever / 4) return changed_.wait_for(lock, std::chrono::nanoseconds(wait), ready);
+  changed_.wait(lock, ready);
+  return true;
+}
+
+Status Completions::next(Nanos wait, liblock_completion &completion) {
   std::unique_lock lock(mutex_);
-  const auto ready = [this] { return count_ != 0 || (closed_ && reserved_ == 0); };
-  if (wait >= kNever / 4) {
-    changed_.wait(lock, ready);
-  } else if (!ready() && (wait == 0 || !changed_.wait_for(lock, std::chrono::nanoseconds(wait), ready))) {
-    return Status::TIMEOUT;
-  }
+  if (!is_ready() && (wait == 0 || !wait_until_ready(lock, wait))) return Status::TIMEOUT;
   if (count_ == 0) return Status::CLOSED;
   completion = ring_[first_];
   first_ = (first_ + 1) % ring_.size();

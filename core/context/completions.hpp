@@ -40,6 +40,9 @@ class Completions final : public CompletionSink {
   static constexpr size_t kRingLeast = 16;
   static constexpr size_t kRingKept = 4'096;  // a larger one goes when all was read
 
+  // With the lock, as the next two.
+  bool is_ready() const { return count_ != 0 || (closed_ && reserved_ == 0); }
+  bool wait_until_ready(std::unique_lock<std::mutex> &lock, Nanos wait);
   void make_room(size_t places);
   void put_locked(const liblock_completion &completion);
   void wake(bool all);

@@ -242,7 +242,7 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
   if (record.handle == 0) shards_[record.home].assign_handle(record);
   ++token;
   const Nanos deadline = deadline_after(params.ttl);
-  Nanos shared_until = kNever;  // the lease of what older handles hold too is theirs, and may be the shorter one
+  bool shares = false;
   for (uint32_t i = 0; i < record.key_count; ++i) {
     KeyRef &ref = record.refs[i];
     Shard &shard = shards_[ref.shard];
@@ -256,7 +256,7 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
     } else {
       if (params.on_conflict == LIBLOCK_ON_CONFLICT_REENTER_EXTEND)
         extend_shared(shard, ref, deadline, deferred);
-      shared_until = std::min(shared_until, shard.deadline(ref.index));
+      shares = true;
     }
     if (all_reentered) continue;
     shard.entry(ref.index).token = token;
@@ -271,9 +271,7 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
     }
   }
   complete_record(record, waiter, all_reentered, token, deadline);
-  if (all_reentered) waiter.grant.remaining = kNever;
-  if (shared_until != kNever)
-    waiter.grant.remaining = std::min(waiter.grant.remaining, clock_.left_until(shared_until));
+  if (shares) waiter.grant.remaining = clock_.left_until(first_end(record));
   if (!record.owner->named() && waiter.waits_begun.load(std::memory_order_relaxed) == 0) {
     // Nobody else has seen the acquire, and it has nothing to conclude.
     record.pins.store(1, std::memory_order_relaxed);
@@ -281,6 +279,14 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
   }
   finish(waiter, Status::OK, deferred);
   return true;
+}
+
+// The lease of a key that older handles hold too is theirs, and may be the shorter one.
+Nanos LockTable::first_end(const Record &record) {
+  Nanos end = kNever;
+  for (uint32_t i = 0; i < record.key_count; ++i)
+    end = std::min(end, shards_[record.refs[i].shard].deadline(record.refs[i].index));
+  return end;
 }
 
 // Credits for all of the record's wanted keys in this shard.

@@ -218,6 +218,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   static uint32_t handles_on(const Entry &entry);
 
   // records.cpp
+  Nanos first_end(const Record &record);
   void complete_record(Record &record, Waiter &waiter, bool all_reentered, uint64_t token, Nanos deadline);
   void raise_owner_tokens(LocalOwner &owner, uint64_t token);
   // After the end of a compound acquire, with no lock held: keeps the record or gives everything back.
