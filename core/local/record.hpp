@@ -94,9 +94,9 @@ struct Record {
   // Given under the lock of any of its shards (the global lock's: shard 0's), which then keeps it; taken under all.
   std::atomic<LeaseTimer *> timer{nullptr};
   LeaseTimer *take_timer() {
-    LeaseTimer *taken = timer.load(std::memory_order_relaxed);
-    if (taken != nullptr) timer.store(nullptr, std::memory_order_relaxed);
-    return taken;
+    LeaseTimer *its = timer.load(std::memory_order_relaxed);
+    if (its != nullptr) timer.store(nullptr, std::memory_order_relaxed);
+    return its;
   }
 
   ListLinks<Record> owner_links;  // in the owner's list; guarded by owner->mutex, as the next

@@ -3,8 +3,10 @@
  * Scenarios on a local context. The first one is what a program does that uses the library for the first time, the
  * next two the same where a thread is needed.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fail.h"
@@ -138,11 +140,17 @@ static void wait_in_order(struct torture *t) {
   torture_ask(t, "a", &options);
 }
 
+static atomic_int losses_told;
+
+static void count_loss(const liblock_completion *completion, void *user_data) {
+  (void)completion, (void)user_data;
+  atomic_fetch_add(&losses_told, 1);
+}
+
 static void hold_three(struct torture *t) {
   static const liblock_bytes keys[] = {{"a", 1}, {"b", 1}, {"c", 1}};
   liblock_acquire_options options = torture_defaults();
-  options.on_lost = torture_called;
-  options.on_lost_user_data = &torture_calls;
+  options.on_lost = count_loss;
   torture_open(t);
   liblock_lock lock = 1;
   const liblock_status status = liblock_acquire_many(t->context, keys, 3, &options, &lock, NULL);
@@ -269,12 +277,14 @@ static void ask_who_holds_it(struct torture *t) {
 
 /* Whoever takes it away needs no memory for whoever is told. */
 static void take_away_what_somebody_is_told_of(struct torture *t) {
-  const int before = torture_calls;
+  const int before = atomic_load(&losses_told);
   const liblock_status status = liblock_force_release(t->context, "a", 1, 0, NULL);
   fail_disarm();
   torture_ended(status);
   if (status != LIBLOCK_OK) return;
-  while (*(volatile int *)&torture_calls == before) usleep(100);
+  const struct timespec moment = {0, 1000000};
+  for (int ms = 0; ms < TORTURE_END_MS && atomic_load(&losses_told) == before; ++ms) nanosleep(&moment, NULL);
+  torture_must(atomic_load(&losses_told) == before + 1, "who lost it is told once", status);
   const liblock_status late = liblock_release(t->context, t->locks[0], NULL);
   torture_must(late == LIBLOCK_LOST || late == LIBLOCK_NOT_HELD, "what was taken away is not given back", late);
   t->locks[0] = 0;
