@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include "torture.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,20 +203,37 @@ static unsigned long run(const struct torture_scenario *scenario, const char *ur
   return seen;
 }
 
+/* libuv ends the process a moment behind what failed, on the loop's thread, and whoever asked for something may be done
+ * by then. Where a timer fires there, it has come through. */
+static void loop_goes_round(const char *url) {
+  struct torture t = {.url = url};
+  torture_open(&t);
+  if (t.context == NULL) return;
+  torture_take(&t, "round", NULL);
+  liblock_acquire_options options = torture_defaults();
+  options.wait_ms = 1;
+  torture_ask(&t, "round", &options);
+  liblock_completion end = {.struct_size = sizeof end};
+  const liblock_status status = liblock_completions_next(t.ends, TORTURE_END_MS, &end);
+  torture_must(status == LIBLOCK_OK && end.status == LIBLOCK_TIMEOUT, "a timer fires in the end", end.status);
+  close_all(&t);
+}
+
 /* The first use of a process: what could not be begun is begun by the next try, and has cost no descriptor. */
 static unsigned long run_from_start(const struct torture_scenario *scenario, const char *url, int kind,
                                     unsigned long nth) {
   const unsigned long seen = run(scenario, url, kind, nth, true);
   told->failed += seen >= nth;
+  if (kind == FAIL_EPOLL_CTL && strcmp(url, "local:") == 0) loop_goes_round(url);
   told->whose = 0; /* whoever ends the process now does so for nothing */
   run(scenario, url, kind, ENDLESS, true);
   told->nth = nth;
   struct torture again = {.url = url};
   torture_open(&again);
   torture_must(again.context != NULL, "the next try begins it", LIBLOCK_OK);
-  const int used = left_now().descriptors;
-  if (nth == ENDLESS) told->descriptors = used;
-  torture_must(used <= told->descriptors, "no descriptor is lost", LIBLOCK_OK);
+  if (nth == ENDLESS) told->descriptors = left_at_rest().descriptors;
+  const struct left usual = {.blocks = LONG_MAX, .descriptors = told->descriptors, .threads = INT_MAX};
+  torture_must(left_in_the_end(&usual) == NULL, "no descriptor is lost", LIBLOCK_OK);
   close_all(&again);
   return seen;
 }
