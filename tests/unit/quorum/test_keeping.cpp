@@ -52,6 +52,17 @@ struct OneNeedsTheNodeFarBehind : Stage, Burst<Process> {
   Wanted *needs, *other;
 };
 
+// What is said of the lock comes to the nodes too late, by their clocks, to be carried out.
+struct TooLateEverywhere : Stage {
+  TooLateEverywhere() : Stage(3), held(a->take("k", waiting_ms(0, 20'000, false))) {
+    for (Node *node : nodes) {
+      world.link(a->host(), *node).set_delay(90 * kMillisecond, 90 * kMillisecond);
+      node->step_clock_ms(2'000);
+    }
+  }
+  const Wanted &held;
+};
+
 bool both_believe(Stage &s, const Wanted &holder, const Wanted &next) {
   return next.is(Status::OK) && s.a->holds(holder.grant().handle);
 }
@@ -156,28 +167,22 @@ UNIT_TEST(an_extension_that_too_few_nodes_are_there_for_changes_nothing) {
 }
 
 UNIT_TEST(an_extension_that_comes_too_late_to_the_nodes_makes_nothing_last_that_was_to_end) {
-  Stage s(3);
-  const Wanted &held = s.a->take("k", waiting_ms(0, 20'000, false));
-  for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay(90 * kMillisecond, 90 * kMillisecond);
-  for (Node *node : s.nodes) node->step_clock_ms(2'000);
-  const auto extended = s.a->extend(held.grant().handle, kAutoMs, true);
+  TooLateEverywhere s;
+  const auto extended = s.a->extend(s.held.grant().handle, kAutoMs, true);
   s.world.run_ms(1'000);
   EXPECT(extended->times == 1 && !extended->is(Status::OK));
   s.world.run_ms(20'000);
-  EXPECT(!s.a->holds(held.grant().handle));
+  EXPECT(!s.a->holds(s.held.grant().handle));
 }
 
 UNIT_TEST(of_two_extensions_that_fail_nothing_is_left) {
-  Stage s(3);
-  const Wanted &held = s.a->take("k", waiting_ms(0, 20'000, false));
-  for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay(90 * kMillisecond, 90 * kMillisecond);
-  for (Node *node : s.nodes) node->step_clock_ms(2'000);
-  const auto renewed = s.a->extend(held.grant().handle, kAutoMs, true);
-  const auto longer = s.a->extend(held.grant().handle, 19'000, false);
+  TooLateEverywhere s;
+  const auto renewed = s.a->extend(s.held.grant().handle, kAutoMs, true);
+  const auto longer = s.a->extend(s.held.grant().handle, 19'000, false);
   s.world.run_ms(1'000);
   EXPECT(renewed->times == 1 && !renewed->is(Status::OK) && longer->times == 1 && !longer->is(Status::OK));
   s.world.run_ms(20'000);
-  EXPECT(!s.a->holds(held.grant().handle));
+  EXPECT(!s.a->holds(s.held.grant().handle));
 }
 
 UNIT_TEST(what_a_reentry_leaves_unused_is_given_back_also_while_too_few_nodes_are_there) {
