@@ -237,7 +237,7 @@ void Connection::handle(const Reply &reply) {
   words_ -= command.words_;
   words_answered_ += command.words_;
   answered_since_ = command.sent_at_;
-  was_excused_ = false;
+  excuses_left_ = kExcusesMost;
   command.replied(reply);
 }
 
@@ -316,7 +316,7 @@ void Connection::stop() {
 
 void Connection::set_timer() {
   Nanos at = deadline_;
-  if (is_owed()) at = std::min(at, owed_until());
+  if (is_owed()) at = std::min(at, looks_again_at());
   if (state_ == State::Ready && ping_ != nullptr && !ping_->is_under_way) at = std::min(at, ping_->next_at);
   // A timer that is armed for earlier finds out by itself that it came too soon.
   if (at < armed_for_) arm_at(at);
@@ -332,11 +332,17 @@ Nanos Connection::owed_until() const {
   return std::max(first.sent_at_, excused_at_) + options_.command_timeout + first.more_time_;
 }
 
-// Once, and then for as long as it owes one: a loop that is always late would wait for ever.
-bool Connection::excuses(Nanos late) {
-  if (late < options_.command_timeout / 8 || std::exchange(was_excused_, true)) return false;
-  excused_at_ = runtime_.now();
-  return true;
+// Not only when the time is over: whoever stood still before it has heard as little.
+Nanos Connection::looks_again_at() const {
+  const Nanos since = std::max({sent_.front()->sent_at_, excused_at_, looked_at_});
+  return std::min(owed_until(), since + options_.command_timeout / kLooks);
+}
+
+// A few times, and then for as long as it owes one: a loop that is always late would wait for ever.
+void Connection::excuse(Nanos now, Nanos late) {
+  if (late < options_.command_timeout / kLooks || excuses_left_ == 0) return;
+  --excuses_left_;
+  excused_at_ = now;
 }
 
 void Connection::fire(Nanos now) {
@@ -354,7 +360,9 @@ void Connection::fire(Nanos now) {
         tls_ != nullptr && state_ == State::Greeting ? "; for a port without TLS it is redis://" : "";
     return drop(Status::CONNECT, std::string("it did not answer within connect_timeout_ms") + hint);
   }
-  if (is_owed() && now >= owed_until() && !excuses(late)) {
+  looked_at_ = now;
+  if (is_owed()) excuse(now, late);
+  if (is_owed() && now >= owed_until()) {
     room_ = kRoomLeast;
     return drop(Status::CONNECT, "it did not answer within command_timeout_ms");
   }

@@ -98,6 +98,8 @@ class Connection final : private ByteStream::Listener, private Timer {
   // In words of commands: an acquire has some 20.
   static constexpr size_t kRoomLeast = 1'024;
   static constexpr size_t kRoomMost = 8'192;
+  static constexpr Nanos kLooks = 8;  // at the loop, within the command time-out: so late it stands still
+  static constexpr uint32_t kExcusesMost = 4;
   enum class State : uint8_t { Idle, Opening, Greeting, Ready, Pausing, Stopped };
   class Greeting;
   class Ping;
@@ -125,7 +127,8 @@ class Connection final : private ByteStream::Listener, private Timer {
   // An answer is awaited, and since when is known.
   bool is_owed() const { return state_ == State::Ready && !sent_.empty() && sent_.front() != unfilled_; }
   Nanos owed_until() const;
-  bool excuses(Nanos late);
+  Nanos looks_again_at() const;
+  void excuse(Nanos now, Nanos late);
   void arm_at(Nanos at);
   std::string place() const { return options_.address.redacted(); }
 
@@ -151,7 +154,8 @@ class Connection final : private ByteStream::Listener, private Timer {
   CommandQueue sent_;
   Command *unfilled_ = nullptr;  // of sent_: the first that the stream does not have yet
   Nanos excused_at_ = 0;         // the loop had turned late
-  bool was_excused_ = false;     // since the last answer
+  uint32_t excuses_left_ = kExcusesMost;  // until the next answer
+  Nanos looked_at_ = 0;                   // whether the loop turns
   size_t words_ = 0;  // of sent_, but for the one that grows
   size_t room_ = kRoomLeast;
   size_t words_answered_ = 0;  // of what came last

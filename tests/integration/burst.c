@@ -29,11 +29,12 @@ static void count_lost(const liblock_completion *completion, void *user_data) {
 struct ends {
   int ok, others;
   liblock_status other; /* the last */
+  const char *why;      /* static text */
 };
 
 /* The ends of so many requests, of which `locks` takes the locks where it is not NULL. */
 static struct ends take_ends(liblock_completions *queue, int count, liblock_lock *locks) {
-  struct ends ends = {0, 0, LIBLOCK_OK};
+  struct ends ends = {0, 0, LIBLOCK_OK, ""};
   for (int i = 0; i < count; i++) {
     liblock_completion end = {.struct_size = sizeof end};
     must(liblock_completions_next(queue, 120000, &end), "the end of a request, within two minutes");
@@ -43,15 +44,16 @@ static struct ends take_ends(liblock_completions *queue, int count, liblock_lock
     } else {
       ends.others++;
       ends.other = end.status;
+      ends.why = end.message != NULL ? end.message : "";
     }
   }
   return ends;
 }
 
 static void check_ends(struct ends ends, int count, int64_t began_ms, const char *name) {
-  char figures[128];
-  snprintf(figures, sizeof figures, "%d of %d in %.1f s, %d others, the last of them %s", ends.ok, count,
-           (double)(now_ms() - began_ms) / 1e3, ends.others, liblock_status_name(ends.other));
+  char figures[512];
+  snprintf(figures, sizeof figures, "%d of %d in %.1f s, %d others, the last of them %s %s", ends.ok, count,
+           (double)(now_ms() - began_ms) / 1e3, ends.others, liblock_status_name(ends.other), ends.why);
   check_figures(ends.ok == count, name, figures);
 }
 

@@ -174,18 +174,24 @@ UNIT_TEST(what_waits_grows_until_something_comes_behind_it_that_it_must_not_pass
 }
 
 UNIT_TEST(a_process_that_stood_still_hears_what_was_answered_meanwhile_before_it_gives_a_server_up) {
-  OneServer s;
-  s.a.take("first");
-  s.world.run_ms(100);
-  const uint64_t before = s.greetings();
-  Wanted &wanted = s.a.acquire({"k"}, waiting_ms(0));
-  s.world.run_for(150'000);  // it is on its way
-  s.a.host().pause();
-  s.world.run_ms(2'500);
-  s.a.host().go_on();
-  s.world.run_ms(50);
-  EXPECT(wanted.is(Status::OK));
-  EXPECT(s.greetings() == before);
+  // For much longer than the time-out, for a moment longer, and up to a moment before it ends.
+  for (const Nanos stands : {2'500 * kMillisecond, 1'050 * kMillisecond, 999 * kMillisecond + 800'000}) {
+    OneServer s;
+    s.a.take("first");
+    s.world.run_ms(100);
+    const uint64_t before = s.greetings();
+    Wanted &wanted = s.a.acquire({"k"}, waiting_ms(0));
+    s.world.run_for(150'000);  // it is on its way
+    s.a.host().pause();
+    // The machine as a whole: the server has no time either.
+    if (stands < 1'000 * kMillisecond) s.node.freeze();
+    s.world.run_for(stands);
+    s.node.thaw();
+    s.a.host().go_on();
+    s.world.run_ms(50);
+    EXPECT(wanted.is(Status::OK));
+    EXPECT(s.greetings() == before);
+  }
 }
 
 UNIT_TEST(a_server_that_answers_nothing_is_given_up_also_by_a_loop_that_is_always_late) {
