@@ -17,7 +17,8 @@ void FanOut::ask(Node &node) { send(*new Call(shared_from_this(), node)); }
 
 void FanOut::send(Call &call) {
   Node &node = call.node;
-  if (!node.is_ready()) return call.failed({node.trouble(), false, node.why()});
+  const bool may_be_sent = node.is_ready() || (takes_back() && node.is_saying());
+  if (!may_be_sent) return call.failed({node.trouble(), false, node.why()});
   node.send(call);
 }
 

@@ -35,6 +35,8 @@ class FanOut : public std::enable_shared_from_this<FanOut> {
   virtual bool begins_to_grow(Call &) { return false; }
   virtual void ends_growth() {}
   virtual bool may_be_passed() const { return false; }
+  // It is for whoever was a node once, and does no harm to others: one that is just saying what it is is asked, too.
+  virtual bool takes_back() const { return false; }
 
   Instance &instance_;
   uint64_t round_ = 0;  // of the calls that are made from now on

@@ -120,6 +120,10 @@ void Node::refuse(Status status, const std::string &why) {
 
 void Node::look_again() {
   if (state_ == State::Ready) state_ = State::Connecting;
+  ask_anew();
+}
+
+void Node::ask_anew() {
   if (!std::exchange(is_asking_, true)) send(*new HelloCall(*this));
 }
 

@@ -43,8 +43,10 @@ class Node final : private Link::User {
   void send(ServerCall &call) { link.send(call); }
   // An answer that carried its time, asked for and processed at these times.
   void observe(int64_t server_us, Nanos asked_at, Nanos now);
-  // A vote of it that does not count; or an answer that it is another than was thought.
+  // A vote of it that does not count; or an answer that it is another than was thought: no node until it has said it.
   void look_again();
+  // There may be news of the others. Until it has said so it is what it was, for all who count on it meanwhile.
+  void ask_anew();
   // It was told another one to be.
   void was_marked();
   // False: it was told so often what it is to be, and did not keep to it, that once more would be in vain.
@@ -63,8 +65,12 @@ class Node final : private Link::User {
   bool is_ready() const { return state_ == State::Ready; }
   // What it said last is being asked anew.
   bool is_asked() const { return is_asking_; }
+  // It is connected, and its word what it is comes before the answer to what is sent now.
+  bool is_saying() const { return state_ == State::Connecting && is_asking_; }
   // Whether more will be known of it soon.
-  bool is_on_its_way() const { return state_ == State::Connecting || state_ == State::Waiting; }
+  bool is_on_its_way() const {
+    return state_ == State::Connecting || state_ == State::Waiting || (is_ready() && is_asking_);
+  }
   // Its clock was seen to jump: it gives no vote for a new grant before that time of ours.
   bool is_stepped(Nanos now) const { return has_stepped_ && now < stepped_until(); }
   bool is_silent(Nanos now) const { return hello_.needs_floor || now < silent_until_; }

@@ -33,7 +33,7 @@ class Reconfiguring final : public FanOut, public Timer {
     instance_.observers.know(observing_);
     // Nobody may have asked them anything for long.
     for (const auto &node : instance_.nodes()) {
-      if (node->is_connected()) node->look_again();
+      if (node->is_connected()) node->ask_anew();
     }
     give_up_at_ = instance_.runtime->now() + instance_.options.nodes.front().connect_timeout;
     fire(0);

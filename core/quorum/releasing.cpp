@@ -90,10 +90,11 @@ class Instance::ReleaseRound final : public FanOut {
   }
   bool fits(const Call &, const Reply &reply) const override { return fits_release(reply, keys_); }
   ReplyLimits limits() const override { return limits_of_release(keys_); }
+  bool takes_back() const override { return true; }
   void answered(Call &call, const Reply &reply) override {
     const int64_t now_us = time_of_release(reply);
     // Who may have forgotten it says nothing by that.
-    const bool forgot = call.node.is_silent(instance_.clock.now());
+    const bool forgot = !call.node.is_ready() || call.node.is_silent(instance_.clock.now());
     size_t from = 0;
     for (Release &release : releases_) {
       bool is_answered = true;

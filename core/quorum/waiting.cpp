@@ -108,7 +108,7 @@ bool Waiting::looks_anew(Request &request) {
   if (request.looks_left_ == 0 || instance_.membership.ready() == 0) return false;
   --request.looks_left_;
   for (const auto &node : instance_.nodes()) {
-    if (node->is_ready()) node->look_again();
+    if (node->is_ready()) node->ask_anew();
   }
   return true;
 }

@@ -104,6 +104,40 @@ UNIT_TEST(a_node_that_is_down_gets_each_of_them_when_it_is_back) {
   EXPECT(s.are_free(4));
 }
 
+UNIT_TEST(what_is_given_back_while_all_nodes_are_just_saying_what_they_are_is_in_no_doubt) {
+  Releasing s;
+  const std::vector<Handle> held = s.hold(4);
+  run_once(s.a->host(), [&] {
+    for (const auto &node : s.a->instance().nodes()) node->look_again();
+  });
+  const auto answers = s.release(held);
+  s.world.run_ms(50);
+  for (const auto &answer : answers) EXPECT(answer->is(Status::OK));
+  EXPECT(s.are_free(4));
+}
+
+UNIT_TEST(what_is_given_back_while_nodes_say_that_they_forgot_it_was_not_lost) {
+  Releasing s;
+  const std::vector<Handle> held = s.hold(4);
+  for (Node *node : s.nodes) {
+    s.world.link(s.a->host(), *node).set_delay(20 * kMillisecond, 20 * kMillisecond);
+    node->stop(Node::Data::Lost);
+  }
+  s.world.run_ms(50);
+  for (Node *node : s.nodes) node->start();
+  bool are_saying = false;
+  const auto says = [](const auto &node) { return node->is_saying(); };
+  EXPECT(s.world.run_until(
+      [&] {
+        run_once(s.a->host(), [&] { are_saying = std::ranges::all_of(s.a->instance().nodes(), says); });
+        return are_saying;
+      },
+      3'000));
+  const auto answers = s.release(held);
+  s.world.run_ms(1'000);
+  for (const auto &answer : answers) EXPECT(answer->is(Status::OK));
+}
+
 UNIT_TEST(more_than_a_call_has_room_for_go_as_several) {
   Releasing s;
   const auto answers = s.release(s.hold(40));
@@ -203,6 +237,8 @@ UNIT_MAIN(
     cmocka_unit_test(what_is_wrong_with_one_key_is_not_told_of_another),
     cmocka_unit_test(a_majority_that_breaks_off_leaves_each_of_them_partial_and_all_are_given_back),
     cmocka_unit_test(a_node_that_is_down_gets_each_of_them_when_it_is_back),
+    cmocka_unit_test(what_is_given_back_while_all_nodes_are_just_saying_what_they_are_is_in_no_doubt),
+    cmocka_unit_test(what_is_given_back_while_nodes_say_that_they_forgot_it_was_not_lost),
     cmocka_unit_test(more_than_a_call_has_room_for_go_as_several),
     cmocka_unit_test(what_is_released_behind_an_extension_does_not_go_with_what_was_released_before_it),
     cmocka_unit_test(releases_before_and_behind_an_attempt_go_together_and_the_attempt_finds_their_keys_free),

@@ -46,6 +46,25 @@ UNIT_TEST(a_lock_on_nodes_that_do_not_answer_is_none) {
   EXPECT(ended(s, s.a->acquire({"k"}, on({"nowhere"}))).is(Status::INVALID_ARGUMENT));
 }
 
+UNIT_TEST(whoever_asks_for_nodes_that_are_away_keeps_nobody_from_those_that_are_there) {
+  Stage s;
+  for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay(5 * kMillisecond, 5 * kMillisecond);
+  Wanted &kept = ended(s, s.a->acquire({"kept"}, waiting_ms(0, 20'000)));
+  s.nodes[4]->stop(Node::Data::Kept);
+  s.world.run_ms(300);
+  Wanted &all = s.a->acquire({"all"}, on({"n1", "n2", "n3", "n4", "n5"}, waiting_ms(5'000, 20'000)));
+  for (int i = 0; i < 200; ++i) {
+    Wanted &held = ended(s, s.a->acquire({"k"}, without_waiting()));
+    EXPECT(held.is(Status::OK));
+    const auto released = s.a->release(held.grant().handle);
+    Question &read = s.a->about("kept", What::Read, [](Ask &ask) { ask.from = Ask::From::Quorum; });
+    const auto extended = s.a->extend(kept.grant().handle, 20'000);
+    s.world.run_for((20 + i % 7) * kMillisecond);
+    EXPECT(released->is(Status::OK) && read.is(Status::OK) && extended->is(Status::OK));
+  }
+  EXPECT(all.is(Status::NO_QUORUM) || all.is(Status::TIMEOUT));
+}
+
 UNIT_TEST(what_a_lost_attempt_gets_late_is_out_of_the_way_of_what_its_client_asks_next) {
   Stage s;
   ended(s, s.a->acquire({"k"}, on({"n1"})));
@@ -231,6 +250,7 @@ UNIT_TEST(votes_that_could_grant_twice_or_never_are_refused_with_those_that_can)
 UNIT_MAIN(
     "quorum subsets", cmocka_unit_test(a_lock_on_some_nodes_is_on_those_alone),
     cmocka_unit_test(a_lock_on_nodes_that_do_not_answer_is_none),
+    cmocka_unit_test(whoever_asks_for_nodes_that_are_away_keeps_nobody_from_those_that_are_there),
     cmocka_unit_test(what_a_lost_attempt_gets_late_is_out_of_the_way_of_what_its_client_asks_next),
     cmocka_unit_test(a_lock_on_some_nodes_is_seen_and_waited_for_by_everybody),
     cmocka_unit_test(what_is_left_of_a_lock_on_fewer_of_its_nodes_than_it_needs_is_none),
