@@ -146,6 +146,7 @@ void Connection::end_growth() {
 void Connection::open() {
   state_ = State::Opening;
   deadline_ = runtime_.now() + options_.connect_timeout;
+  excuses_left_ = kExcusesMost;
   reader_ = std::make_unique<ReplyReader>();
   scripts_sent_.clear();
   tls_.reset();
@@ -316,7 +317,7 @@ void Connection::stop() {
 
 void Connection::set_timer() {
   Nanos at = deadline_;
-  if (is_owed()) at = std::min(at, looks_again_at());
+  if (is_owed() || is_connecting()) at = std::min(at, looks_again_at());
   if (state_ == State::Ready && ping_ != nullptr && !ping_->is_under_way) at = std::min(at, ping_->next_at);
   // A timer that is armed for earlier finds out by itself that it came too soon.
   if (at < armed_for_) arm_at(at);
@@ -334,15 +335,21 @@ Nanos Connection::owed_until() const {
 
 // Not only when the time is over: whoever stood still before it has heard as little.
 Nanos Connection::looks_again_at() const {
+  if (is_connecting()) {
+    const Nanos since = std::max(deadline_ - options_.connect_timeout, looked_at_);
+    return std::min(deadline_, since + options_.connect_timeout / kLooks);
+  }
   const Nanos since = std::max({sent_.front()->sent_at_, excused_at_, looked_at_});
   return std::min(owed_until(), since + options_.command_timeout / kLooks);
 }
 
 // A few times, and then for as long as it owes one: a loop that is always late would wait for ever.
 void Connection::excuse(Nanos now, Nanos late) {
-  if (late < options_.command_timeout / kLooks || excuses_left_ == 0) return;
+  const Nanos timeout = is_connecting() ? options_.connect_timeout : options_.command_timeout;
+  if (!(is_owed() || is_connecting()) || late < timeout / kLooks || excuses_left_ == 0) return;
   --excuses_left_;
   excused_at_ = now;
+  if (is_connecting()) deadline_ = now + timeout;
 }
 
 void Connection::fire(Nanos now) {
@@ -354,14 +361,14 @@ void Connection::fire(Nanos now) {
     if (user_.still_wanted()) open();
     return;
   }
-  if ((state_ == State::Opening || state_ == State::Greeting) && now >= deadline_) {
+  looked_at_ = now;
+  excuse(now, late);
+  if (is_connecting() && now >= deadline_) {
     // A server without TLS waits for the end of what it takes for a command.
     const char *hint =
         tls_ != nullptr && state_ == State::Greeting ? "; for a port without TLS it is redis://" : "";
     return drop(Status::CONNECT, std::string("it did not answer within connect_timeout_ms") + hint);
   }
-  looked_at_ = now;
-  if (is_owed()) excuse(now, late);
   if (is_owed() && now >= owed_until()) {
     room_ = kRoomLeast;
     return drop(Status::CONNECT, "it did not answer within command_timeout_ms");

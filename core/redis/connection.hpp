@@ -126,6 +126,7 @@ class Connection final : private ByteStream::Listener, private Timer {
   void set_timer();
   // An answer is awaited, and since when is known.
   bool is_owed() const { return state_ == State::Ready && !sent_.empty() && sent_.front() != unfilled_; }
+  bool is_connecting() const { return state_ == State::Opening || state_ == State::Greeting; }
   Nanos owed_until() const;
   Nanos looks_again_at() const;
   void excuse(Nanos now, Nanos late);

@@ -119,6 +119,8 @@ PacedRenewals::Time Keeper::time() const { return {instance_.runtime->now(), ins
 
 void Keeper::collect(const LeaseRef &lease) {
   if (lease->is_collected) return;
+  if (lease->is_short && lease->short_until != kNever)
+    lease->ttl = std::max(kMillisecond, lease->short_until - instance_.clock.now());
   due_.add(lease, instance_.clock.now());
   const bool cannot_wait = DueRenewals::urgent_at(*lease) == 0;
   const PacedRenewals::Time now = time();
@@ -181,6 +183,7 @@ void Keeper::renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nan
     // Since the last hand that it went to.
     if (sets || sent_at >= lease->renew_at) {
       lease->is_short = false;
+      lease->short_until = kNever;
       lease->renew_at = kNever;
     }
     if (lease->renews) set_renewal(*lease, sent_at, ttl);

@@ -76,14 +76,21 @@ Keeper::ExtendCall::ExtendCall(Keeper &keeper, const std::vector<LeaseRef> &leas
                                const Extension *extension, AskDone done)
     : Call(keeper, leases, std::move(done)),
       by_renewal_(extension == nullptr),
-      extension_(by_renewal_ ? Extension() : *extension) {
+      extension_(by_renewal_ ? Extension() : *extension),
+      ttl_of_all_(leases.front()->ttl),
+      hold_until_of_all_(leases.front()->hold_until),
+      asked_at_(keeper.instance_.clock.now()) {
   for (const Item &item : items_) {
     keeper_.due_.leave(*item.lease);  // behind this, a renewal would take something away
     ++item.lease->changes_open;
   }
   if (!extension_.gives_back) return;
-  sent_at_ = keeper_.instance_.clock.now();
+  sent_at_ = asked_at_;
   for (Item &item : items_) take_effect(item);
+}
+
+Nanos Keeper::ExtendCall::ttl(Nanos now) const {
+  return by_renewal_ ? Lease::renewal_ttl(ttl_of_all_, hold_until_of_all_, now) : extension_.ttl;
 }
 
 // What the caller wants holds here from the moment at which the server may hear of it; not before.
@@ -108,6 +115,15 @@ void Keeper::ExtendCall::refused(const Item &item) {
   if (item.keys.size() == 1) lease.ends_at.store(item.ends_before);
 }
 
+// The server has not heard, or nobody knows whether it has, what a lease is again that nobody set anew any more. As one
+// that was handed over for less than its time it is set to that once, however often it takes.
+void Keeper::ExtendCall::give_back_later(Lease &lease) const {
+  if (!extension_.gives_back || lease.renews || lease.state.load() != Lease::State::Held) return;
+  if (lease.changes_open != 0) return;  // it is set to something else behind this
+  lease.is_short = true;
+  lease.short_until = extension_.ttl == kNever ? kNever : asked_at_ + extension_.ttl;
+}
+
 // Also a second time, when the server did not know the script: then it is behind whatever was sent meanwhile.
 void Keeper::ExtendCall::sending(Nanos now) {
   Instance &instance = keeper_.instance_;
@@ -118,11 +134,10 @@ void Keeper::ExtendCall::sending(Nanos now) {
     if (!item.lease->has_metadata) continue;
     for (const Bytes k : item.keys) key(Keyspace::side_key(Keyspace::Side::Metadata, k));
   }
-  const Lease &like = *items_.front().lease;  // all of a renewal are alike in what is said once
-  const Nanos ttl = by_renewal_ ? like.renewal_ttl(now) : extension_.ttl;
+  const Nanos ttl = this->ttl(now);
   if (by_renewal_) {
     // Alike when they were put together; one that was changed since has a newer number on the server, and keeps it.
-    change_ = like.change;
+    change_ = items_.front().lease->change;
     for (Item &item : items_) {
       item.change = item.lease->change;
       change_ = std::min(change_, item.change);
@@ -161,6 +176,7 @@ void Keeper::ExtendCall::answered(const Reply &reply) {
     --item.lease->changes_open;
     if (is_late) {
       refused(item);
+      give_back_later(*item.lease);
       keeper_.try_again(item.lease);
       continue;
     }
@@ -178,7 +194,9 @@ void Keeper::ExtendCall::failed(const Failure &failure) {
     if (was_sent_ && !failure.sent) refused(item);
     // What the server said of it meanwhile did not count, for the sake of this.
     if (!was_sent_ && !by_renewal_ && failure.passes) item.lease->must_verify = true;
-    if (failure.status != Status::CLOSED) keeper_.try_again(item.lease);
+    if (failure.status == Status::CLOSED) continue;
+    give_back_later(*item.lease);
+    keeper_.try_again(item.lease);
   }
   Call::failed(failure);
 }

@@ -50,11 +50,16 @@ class Keeper::ExtendCall final : public Call {
   void failed(const Failure &failure) override;
 
  private:
+  Nanos ttl(Nanos now) const;
   void take_effect(Item &item);
   void refused(const Item &item);
+  void give_back_later(Lease &lease) const;
 
   const bool by_renewal_;
-  const Extension extension_;  // a renewal takes each lease's own ttl
+  const Extension extension_;
+  // Of a renewal: as all of its leases had it when they were put together. Until it is sent one may get another.
+  const Nanos ttl_of_all_, hold_until_of_all_;
+  const Nanos asked_at_;
   Nanos sent_at_ = 0;
   bool was_sent_ = false;
 };

@@ -129,13 +129,13 @@ void Presence::send(bool confirms) {
     if (confirms) state_ = State::Watching;
     return schedule();
   }
-  is_listed_ = is_under_way_ = true;
+  is_listed_ = is_under_way_ = tells_over_ = true;
   new Call(*this, confirms);
 }
 
 void Presence::answered(const Reply &reply, bool confirms) {
   is_under_way_ = false;
-  over_.clear();
+  if (tells_over_) over_.clear();
   ++told_.runs;
   told_.last_run_us = reply.at(0).integer;
   std::vector<std::string> dead;
@@ -195,6 +195,7 @@ void Presence::flushed(Status status, const std::vector<std::string> &dead) {
   told_.waiters += flush_->tally.waiters;
   tell_flushed(flush_->tally.locks);
   over_ = dead;
+  tells_over_ = false;
   next_at_ = instance_.runtime->now();
   schedule();
 }

@@ -74,6 +74,7 @@ class Presence final : private Timer {
   uint64_t pass_over_ = 0;  // so many silent ones are stopped, not dead
   std::set<std::string> suspects_;
   std::vector<std::string> over_;  // flushed, and still on the list
+  bool tells_over_ = false;        // the call that is under way
   std::unique_ptr<Flush> flush_;
   Nanos flush_began_at_ = 0;
 

@@ -115,7 +115,8 @@ struct Lease : public Timer {
 
   bool wants_renewal() const { return renews || is_short; }
   // What a renewal asks for now: not beyond the longest hold.
-  Nanos renewal_ttl(Nanos now) const {
+  Nanos renewal_ttl(Nanos now) const { return renewal_ttl(ttl, hold_until, now); }
+  static Nanos renewal_ttl(Nanos ttl, Nanos hold_until, Nanos now) {
     return hold_until == kNever ? ttl : std::min(ttl, std::max(kShortest, hold_until - now));
   }
 
@@ -142,6 +143,7 @@ struct Lease : public Timer {
 
   // Of the keeper of one server alone.
   bool is_short = false;  // handed over with less than its time to live: set to that, once
+  Nanos short_until = kNever;  // where it was set anew, and is to end then as before
   Nanos renew_at = kNever;
   Nanos verify_at = kNever;   // where it must be; kNever: it is being verified, or waits for a connection
   int64_t renewals_nhz = 0;   // of either keeper: how often, in 1e-9 per second

@@ -112,7 +112,7 @@ for n = 1, taken do fences[n] = keys[n].fence end
 if not busy then
   for n = count * kNames + 1, #KEYS do fences[#fences + 1] = KEYS[n] end
 end
-local is_held = #fences == taken
+local is_held = #fences == taken and taken > 0
 for n = 1, taken do is_held = is_held and tokens[n] and (busy or tokens[n] == tokens[1]) end
 if is_held then
   -- Handed to it, or asked for again: its lease counts from now on.

@@ -26,6 +26,29 @@ UNIT_TEST(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_pla
   EXPECT(waiter.is(Status::OK));
 }
 
+UNIT_TEST(keys_of_which_all_were_reentered_when_they_were_asked_for_and_none_when_that_was_sent_are_asked_for_anew) {
+  Stage s;
+  const auto me = s.a.owner("me");
+  Wanted &first = s.a.acquire({"k"}, waiting_ms(0, 10'000), me);
+  s.world.run_ms(10);
+  Wanted &second = s.a.acquire({"m"}, waiting_ms(0, 10'000), me);
+  s.world.run_ms(10);
+  s.node.freeze();
+  for (int i = 0; i < 120; ++i) s.a.acquire({"burst" + std::to_string(i)}, waiting_ms(60'000));
+  s.world.run_ms(1);
+  Wanted &both = s.a.acquire({"k", "m"}, waiting_ms(2'000, 10'000), me);
+  s.a.release(first.grant().handle);
+  s.a.release(second.grant().handle);
+  s.world.run_ms(5);
+  s.node.thaw();
+  s.world.run_ms(2'000);
+  EXPECT(both.is(Status::OK) && s.a.holds(both.grant().handle));
+  EXPECT(!s.is_free("k") && !s.is_free("m"));
+  s.a.release(both.grant().handle);
+  s.world.run_ms(100);
+  EXPECT(s.is_free("k") && s.is_free("m"));
+}
+
 UNIT_TEST(the_place_of_a_key_that_came_to_be_reentered_is_given_up) {
   Stage s;
   const auto owner = s.b.owner("o");
@@ -240,6 +263,8 @@ UNIT_TEST(a_wait_that_only_reports_stays_visible_to_the_searches_of_others) {
 
 UNIT_MAIN("attacks on wait queues",
           cmocka_unit_test(a_waiter_of_an_instance_that_has_only_asked_for_replicas_keeps_its_place),
+          cmocka_unit_test(
+              keys_of_which_all_were_reentered_when_they_were_asked_for_and_none_when_that_was_sent_are_asked_for_anew),
           cmocka_unit_test(the_place_of_a_key_that_came_to_be_reentered_is_given_up),
           cmocka_unit_test(what_is_added_to_a_lock_just_handed_over_is_added_to_its_time_to_live),
           cmocka_unit_test(a_cycle_of_two_is_found_behind_a_long_queue_of_nobody),

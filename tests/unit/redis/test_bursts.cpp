@@ -194,6 +194,21 @@ UNIT_TEST(a_process_that_stood_still_hears_what_was_answered_meanwhile_before_it
   }
 }
 
+UNIT_TEST(a_process_that_stood_still_while_it_connected_hears_the_greeting_before_it_gives_the_server_up) {
+  for (const Nanos stands : {2'500 * kMillisecond, 1'050 * kMillisecond, 999 * kMillisecond + 800'000}) {
+    OneServer s;
+    Wanted &wanted = s.a.acquire({"k"}, waiting_ms(0));
+    s.world.run_for(150'000);
+    s.a.host().pause();
+    if (stands < 1'000 * kMillisecond) s.node.freeze();
+    s.world.run_for(stands);
+    s.node.thaw();
+    s.a.host().go_on();
+    s.world.run_ms(50);
+    EXPECT(wanted.is(Status::OK));
+  }
+}
+
 UNIT_TEST(a_server_that_answers_nothing_is_given_up_also_by_a_loop_that_is_always_late) {
   OneServer s;
   s.a.take("first");
@@ -241,5 +256,6 @@ UNIT_MAIN(
     cmocka_unit_test(releases_that_wait_for_their_turn_go_together),
     cmocka_unit_test(what_waits_grows_until_something_comes_behind_it_that_it_must_not_pass),
     cmocka_unit_test(a_process_that_stood_still_hears_what_was_answered_meanwhile_before_it_gives_a_server_up),
+    cmocka_unit_test(a_process_that_stood_still_while_it_connected_hears_the_greeting_before_it_gives_the_server_up),
     cmocka_unit_test(a_server_that_answers_nothing_is_given_up_also_by_a_loop_that_is_always_late),
     cmocka_unit_test(a_close_waits_for_as_long_as_locks_are_given_back_and_no_longer))

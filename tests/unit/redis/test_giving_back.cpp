@@ -8,6 +8,7 @@ using namespace unit;
 namespace {
 
 struct GivingBack : Stage {
+  explicit GivingBack(uint64_t seed = 1) : Stage(seed) {}
   std::shared_ptr<liblock::RemoteOwner> me = a.owner("me");
 
   Handle mine(const std::vector<std::string> &keys, int64_t ttl_ms, bool extends = false,
@@ -69,6 +70,69 @@ UNIT_TEST(an_unused_part_is_given_back_also_while_the_server_cannot_be_told) {
     EXPECT(s.a.holds(outer) == outer_renews);
     s.world.run_ms(40'000);
     EXPECT(!outer_renews || s.node.ask({"PTTL", "liblock:k"}).integer <= 10'000);
+  }
+}
+
+UNIT_TEST(an_outer_lock_is_as_long_again_whose_inner_one_went_while_the_server_could_not_be_told) {
+  for (const int64_t outer_ms : {60'000, 0}) {
+    for (const bool is_in_flight : {false, true}) {
+      GivingBack s;
+      AcquireParams params = waiting_ms(1'000, 60'000, false);
+      if (outer_ms == 0) params.ttl = liblock::kNever;
+      Wanted &outer = s.a.acquire({"k"}, params, s.me);
+      s.world.run_ms(5);
+      AcquireParams shorter = waiting_ms(1'000, 5'000);
+      shorter.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+      Wanted &inner = s.a.acquire({"k"}, shorter, s.me);
+      s.world.run_ms(5);
+      EXPECT(outer.is(Status::OK) && inner.is(Status::OK));
+      if (is_in_flight) {
+        s.node.freeze();
+        s.a.release(inner.grant().handle);
+        s.world.run_ms(5);
+        s.node.end_connections(false);
+        s.node.thaw();
+      } else {
+        s.node.stop(Node::Data::Kept);
+        s.world.run_ms(50);
+        s.a.release(inner.grant().handle);
+        s.world.run_ms(100);
+        s.node.start();
+      }
+      s.world.run_ms(20'000);
+      EXPECT(s.a.holds(outer.grant().handle));
+      const int64_t left = s.node.ask({"PTTL", "liblock:k"}).integer;
+      EXPECT(outer_ms == 0 ? left == -1 : left > 39'000 && left < 40'100);
+      s.world.run_ms(45'000);
+      EXPECT(s.a.holds(outer.grant().handle) == (outer_ms == 0));
+    }
+  }
+}
+
+// They are put together for one call, which waits for its turn.
+UNIT_TEST(what_a_lease_becomes_again_goes_to_none_that_is_renewed_with_it) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    GivingBack s(seed);
+    AcquireParams params = waiting_ms(1'000, 60'000, false);
+    params.ttl = liblock::kNever;
+    s.a.acquire({"k"}, params, s.me);
+    s.world.run_ms(5);
+    const Handle inner = s.mine({"k"}, 3'000, true, true);
+    for (int i = 0; i < 5; ++i) {
+      Wanted &other = s.a.take("other" + std::to_string(i), waiting_ms(0, 3'000));
+      s.a.extend(other.grant().handle, 3'000);  // alike: each has been set once
+    }
+    s.world.run_ms(850);
+    s.node.freeze();
+    for (int i = 0; i < 150; ++i) s.a.acquire({"burst" + std::to_string(i)}, waiting_ms(60'000));
+    s.world.run_ms(600);
+    s.a.release(inner);
+    s.world.run_ms(50);
+    s.node.thaw();
+    s.world.run_ms(200);
+    EXPECT(s.node.ask({"PTTL", "liblock:k"}).integer == -1);
+    for (int i = 0; i < 5; ++i)
+      EXPECT(s.node.ask({"PTTL", "liblock:other" + std::to_string(i)}).integer > 0);
   }
 }
 
@@ -178,6 +242,8 @@ UNIT_TEST(what_nobody_waits_for_any_more_goes_back_too) {
 UNIT_MAIN("what a reentry gives back on a server",
           cmocka_unit_test(the_unused_part_of_an_extension_is_given_back_with_the_handle_that_asked_for_it),
           cmocka_unit_test(an_unused_part_is_given_back_also_while_the_server_cannot_be_told),
+          cmocka_unit_test(an_outer_lock_is_as_long_again_whose_inner_one_went_while_the_server_could_not_be_told),
+          cmocka_unit_test(what_a_lease_becomes_again_goes_to_none_that_is_renewed_with_it),
           cmocka_unit_test(an_extension_that_somebody_else_asked_for_since_then_stays),
           cmocka_unit_test(a_lease_that_this_process_set_by_its_value_since_then_stays),
           cmocka_unit_test(one_attempt_that_reenters_a_lock_which_is_just_lost_asks_for_it_anew),

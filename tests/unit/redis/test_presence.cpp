@@ -117,6 +117,19 @@ UNIT_TEST(of_all_who_hear_of_the_dead_one_flushes_them) {
   EXPECT(flushes == 1 && s.node.count("scan") == 2);  // queues, locks
 }
 
+UNIT_TEST(the_dead_are_flushed_once_also_where_a_sign_of_life_is_under_way_when_they_have_been) {
+  for (int locks = 200; locks <= 1'600; locks += 100) {
+    Lives s;
+    s.hold(s.b, "live");
+    for (int i = 0; i < locks; ++i) s.hold(s.a, "left" + std::to_string(i));
+    s.world.run_ms(2'000);
+    s.a.host().kill();
+    s.world.link(s.b.host(), s.node).set_delay(480 * kMillisecond, 480 * kMillisecond);
+    s.world.run_ms(160'000);
+    EXPECT(s.listed() == 1 && s.status(s.b).flushes == 1 && s.status(s.b).instances == 1);
+  }
+}
+
 UNIT_TEST(a_turn_whose_taker_dies_passes_on) {
   Lives s;
   Process c(s.world, "c", s.node, with_interval());
@@ -352,6 +365,7 @@ UNIT_MAIN("presence",
           cmocka_unit_test(a_stopped_process_is_silent_and_is_not_flushed_while_it_is_connected),
           cmocka_unit_test(who_comes_back_within_alive_ms_keeps_what_it_holds),
           cmocka_unit_test(of_all_who_hear_of_the_dead_one_flushes_them),
+          cmocka_unit_test(the_dead_are_flushed_once_also_where_a_sign_of_life_is_under_way_when_they_have_been),
           cmocka_unit_test(a_turn_whose_taker_dies_passes_on),
           cmocka_unit_test(who_says_nothing_is_flushed_by_nobody_and_flushes_nobody),
           cmocka_unit_test(a_context_that_closes_goes_from_the_list_whether_it_leaves_its_locks_or_not),
