@@ -364,10 +364,9 @@ void Waiting::sent_away(Bytes message) {
 void Waiting::owner_sent_away(Bytes message) {
   uint64_t at_us = 0;
   Bytes owner;
-  if (!take_number(message, at_us) || !next_field(message, owner)) return;
+  if (!take_number(message, at_us) || at_us > INT64_MAX || !next_field(message, owner)) return;
   const std::string id = unescape_field(owner);
-  instance_.passing_on.send_away(message,
-                                 [&](const FrontRequest &request) { return request.owner_id() == id; });
+  dequeue(message, static_cast<int64_t>(at_us), &id);
 }
 
 void Waiting::sent_away_alone(Bytes message) {
@@ -375,18 +374,22 @@ void Waiting::sent_away_alone(Bytes message) {
   if (request != nullptr) finish(*request, Status::DEQUEUED);
 }
 
-void Waiting::dequeue(Bytes lock_key, int64_t since_us_most) {
+void Waiting::dequeue(Bytes lock_key, int64_t since_us_most, const std::string *owner_id) {
+  const auto is_meant = [owner_id](const FrontRequest &request) {
+    return owner_id == nullptr || request.owner_id() == *owner_id;
+  };
   for (AcquireRequest *request : instance_.places.all_of(lock_key)) {
-    if (request->since_us_ <= since_us_most) finish(*request, Status::DEQUEUED);
+    if (request->since_us_ <= since_us_most && is_meant(*request)) finish(*request, Status::DEQUEUED);
   }
   const int64_t now_us = instance_.link.server_clock().at(instance_.clock.now());
   instance_.passing_on.send_away(lock_key, [&](const FrontRequest &request) {
-    return now_us - (instance_.runtime->now() - request.began_at()) / 1'000 <= since_us_most;
+    const int64_t waited_us = (instance_.runtime->now() - request.began_at()) / 1'000;
+    return now_us - waited_us <= since_us_most && is_meant(request);
   });
   // Since when the others wait is in an answer that this word has overtaken.
   for (RemoteRequest *one = all_.front(); one != nullptr; one = All::next(one)) {
-    Attempt *attempt = static_cast<AcquireRequest *>(one)->attempt_;
-    if (attempt != nullptr) attempt->sent_away(lock_key, since_us_most);
+    const auto &request = static_cast<const AcquireRequest &>(*one);
+    if (request.attempt_ != nullptr && is_meant(request)) request.attempt_->sent_away(lock_key, since_us_most);
   }
 }
 

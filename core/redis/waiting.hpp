@@ -89,8 +89,9 @@ class Waiting final : public RemoteWaiting {
   void sent_away_alone(Bytes message);  // that one
   void deadlocked(Bytes message);       // that one's wait was ended to break a cycle
   void sent_away(Bytes message);        // those who waited at that time
-  void owner_sent_away(Bytes message);  // those of one owner who stand in the front
-  void dequeue(Bytes lock_key, int64_t since_us_most);
+  void owner_sent_away(Bytes message);  // those of one owner who waited at that time
+  // Who has waited since then; of that owner only, where one is named.
+  void dequeue(Bytes lock_key, int64_t since_us_most, const std::string *owner_id = nullptr);
   // On a new connection, and when messages come again: what was sent in between was missed.
   void look_at_all();
   // Somebody listens to what each attempt of it saw.

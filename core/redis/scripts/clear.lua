@@ -17,6 +17,13 @@ local function waiter_fits(since, instance, owner)
   if whom == 'dead' and since and now - since > tonumber(named) then return true end
   return whom == 'all' or (instance and is_meant(instance, owner))
 end
+-- Who has waited since then fits, whoever he is; nil: others have waited for as long.
+local since_most
+if whom == 'dead' then
+  since_most = math.max(0, now - named - 1)
+elseif whom ~= 'owner' then
+  since_most = now
+end
 local function instances_away(key)
   local count = 0
   for _, instance in ipairs(redis.call('ZRANGE', key.anyone, 0, -1)) do
@@ -27,20 +34,20 @@ local function instances_away(key)
   end
   return count
 end
--- Who stands in line within the holder's instance has no place in the queue: it is told, and knows who is meant.
--- Answers how many there are, where all of them are.
+-- Who stands in line within the holder's instance has no place in the queue: it is told. Answers how many there are,
+-- where all of them are.
 local function standing_away(key, held, instance)
-  local count = tonumber(string.match(held, '^ll1|%x+|%x+|%d+|[^|]*|[^|]*|@%d+,%d+,(%d+)|')) or 0
-  local to = 'll1:i:' .. instance
-  if whom == 'owner' then
-    if string.sub(named, 1, #instance + 1) == instance .. '/' then
-      redis.call('PUBLISH', to, 'o' .. digits(now) .. '|' .. named .. '|' .. key.lock)
-    end
-    return 0
-  end
   if not is_meant(instance) then return 0 end
-  redis.call('PUBLISH', to, 'd' .. digits(now) .. '|' .. key.lock)
-  return count
+  redis.call('PUBLISH', 'll1:i:' .. instance, 'd' .. digits(now) .. '|' .. key.lock)
+  return tonumber(string.match(held, '^ll1|%x+|%x+|%d+|[^|]*|[^|]*|@%d+,%d+,(%d+)|')) or 0
+end
+-- Of those of one owner who stand in line, or want the key in any order, only their instance knows. Where there are
+-- any it holds the key, has been heard of in the queue, or wants the key.
+local function owner_away(key, holder)
+  local own = string.match(named, '^[^/]*')
+  local has_some = holder == own or redis.call('HGET', key.entries, 'i' .. own)
+  if not has_some and not redis.call('ZSCORE', key.anyone, own) then return end
+  redis.call('PUBLISH', 'll1:i:' .. own, 'o' .. digits(now) .. '|' .. named .. '|' .. key.lock)
 end
 local answer = {now}
 for at = 1, #KEYS, kNames do
@@ -51,8 +58,10 @@ for at = 1, #KEYS, kNames do
   if whom == 'look' then
     if id and listens(instance) == 0 then taken = instance end
   else
-    away = send_away(key, now, waiter_fits) + instances_away(key)
-    if id and whom ~= 'dead' then away = away + standing_away(key, held, instance) end
+    -- First: when one that leads a line leaves it, none of his owner is left who could go to the queue in his stead.
+    if whom == 'owner' then owner_away(key, instance) end
+    away = send_away(key, waiter_fits, since_most) + instances_away(key)
+    if id and (whom == 'all' or whom == 'instance') then away = away + standing_away(key, held, instance) end
     if id and is_meant(instance, owner) then
       redis.call('PUBLISH', 'll1:i:' .. instance, 'l' .. key.lock)
       taken = id

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
 -- Part: takes those requests out of a queue that `fits` names (by since when in us, instance and owner), and tells
--- their instances: 'd' and when, where none of theirs stays in this queue, else 's' and the attempt id for each; then
--- the lock key. Answers how many. A member without an entry is nobody's: only everybody includes it.
-local function send_away(key, now, fits)
+-- their instances: 's' and the attempt id of each; or 'd' and since_most, where these are all of theirs that have
+-- waited since then, so that those leave as well whom only their instance knows; then the lock key. Answers how many.
+-- A member without an entry is nobody's: only everybody includes it.
+local function send_away(key, fits, since_most)
   local lock, queue, entries = key.lock, key.queue, key.entries
-  local gone, told, kept, at = {}, {}, {}, 0
+  local gone, told, at = {}, {}, 0
   while true do
     local ids = redis.call('ZRANGE', queue, at, at + 499)
     if #ids == 0 then break end
@@ -18,8 +19,6 @@ local function send_away(key, now, fits)
           told[instance] = told[instance] or {}
           table.insert(told[instance], id)
         end
-      elseif instance then
-        kept[instance] = true
       end
     end
     at = at + #ids
@@ -30,10 +29,10 @@ local function send_away(key, now, fits)
     redis.call('HDEL', entries, unpack(part))
   end
   for instance, ids in pairs(told) do
-    if kept[instance] then
-      for _, id in ipairs(ids) do redis.call('PUBLISH', 'll1:i:' .. instance, 's' .. id .. lock) end
+    if since_most then
+      redis.call('PUBLISH', 'll1:i:' .. instance, 'd' .. digits(since_most) .. '|' .. lock)
     else
-      redis.call('PUBLISH', 'll1:i:' .. instance, 'd' .. digits(now) .. '|' .. lock)
+      for _, id in ipairs(ids) do redis.call('PUBLISH', 'll1:i:' .. instance, 's' .. id .. lock) end
     end
   end
   if #gone > 0 and redis.call('EXISTS', queue) == 0 then redis.call('DEL', entries) end

@@ -6,6 +6,29 @@
 using namespace unit;
 using namespace unit::front;
 
+namespace {
+
+// What an administrator takes away; `text` is whose, dead_ms how long one may wait.
+void clear(Stage &s, liblock::Engine::Whom whom, const std::string &text, int64_t dead_ms = 86'400'000) {
+  const Question &cleared = s.b.question(Ask::What::Clear, [&](Ask &ask) {
+    ask.number = static_cast<uint64_t>(whom);
+    ask.text = text;
+    ask.batch = 100;
+    ask.dead_after = liblock::nanos_from_ms(dead_ms);
+  });
+  EXPECT(s.world.run_until([&] { return cleared.ends == 1; }, 20'000) && cleared.is(Status::OK));
+  s.world.run_ms(5);
+}
+
+// Nobody goes from the line to the server to look for a deadlock.
+liblock::InstanceOptions with_front_alone() {
+  liblock::InstanceOptions options = with_front();
+  options.deadlock_delay = liblock::kNever;
+  return options;
+}
+
+}  // namespace
+
 UNIT_TEST(a_lost_lock_is_lost_for_its_holder_and_the_next_asks_the_server) {
   Scene s;
   std::vector<Wanted *> line = line_of(s, 2);
@@ -37,6 +60,88 @@ UNIT_TEST(an_administrator_of_another_process_sends_away_who_stands_here) {
   EXPECT(s.held.losses == 1);
   for (Wanted *waiter : line) EXPECT(waiter->is(Status::DEQUEUED));
   EXPECT(s.is_free("k"));
+}
+
+UNIT_TEST(whoever_stands_behind_an_owner_who_is_sent_away_keeps_the_place_he_came_for) {
+  Stage s(1, with_front_alone());
+  Process c(s.world, "c", s.node, with_front_alone());
+  const auto owner = s.a.owner("worker"), colleague = s.a.owner("colleague");
+  Wanted &held = s.b.take("k");
+  Wanted &leads = s.a.acquire({"k"}, waiting_ms(60'000), owner);
+  s.world.run_ms(2);
+  Wanted &stands = s.a.acquire({"k"}, waiting_ms(60'000), owner);
+  s.world.run_ms(1);
+  Wanted &behind = s.a.acquire({"k"}, waiting_ms(60'000), colleague);
+  s.world.run_ms(1);
+  Wanted &unnamed = s.a.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(20);
+  Wanted &outsider = c.acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(20);
+  EXPECT(s.node.ask({"ZCARD", kQueue}).is(2));
+  clear(s, liblock::Engine::Whom::Owner, owner->id());
+  EXPECT(leads.is(Status::DEQUEUED) && stands.is(Status::DEQUEUED));
+  EXPECT(!behind.ended() && !unnamed.ended() && !outsider.ended() && s.b.holds(held.grant().handle));
+  s.b.release(held.grant().handle);
+  s.world.run_ms(5);
+  EXPECT(behind.is(Status::OK) && !unnamed.ended() && !outsider.ended());
+  s.a.release(behind.grant().handle);
+  s.world.run_ms(5);
+  EXPECT(unnamed.is(Status::OK) && !outsider.ended());
+  s.a.release(unnamed.grant().handle);
+  s.world.run_ms(5);
+  EXPECT(outsider.is(Status::OK));
+}
+
+UNIT_TEST(an_owner_is_sent_away_from_a_line_wherever_the_key_is_held) {
+  for (const char *holder : {"another process", "a foreign client", "the line's own process"}) {
+    for (const bool is_named : {true, false}) {
+      Stage s(1, with_front_alone());
+      const auto named = s.a.owner("worker"), other = s.a.owner("colleague");
+      const auto owner = is_named ? named : nullptr;
+      const std::string id = is_named ? named->id() : s.a.instance().id;
+      const bool is_foreign = holder[2] == 'f', is_own = holder[0] == 't';
+      Process &by = is_own ? s.a : s.b;
+      Wanted *const held = is_foreign ? nullptr : &by.acquire({"k"}, waiting_ms(10'000), by.owner("holder"));
+      if (is_foreign) s.node.ask({"SET", "liblock:k", "theirs"});
+      s.world.run_ms(50);
+      Wanted &leads = s.a.acquire({"k"}, waiting_ms(60'000), other);
+      s.world.run_ms(2);
+      Wanted &stands = s.a.acquire({"k"}, waiting_ms(60'000), owner);
+      s.world.run_ms(1);
+      Wanted &behind = s.a.acquire({"k"}, waiting_ms(60'000), other);
+      s.world.run_ms(20);
+      EXPECT(s.node.ask({"ZCARD", kQueue}).is(is_own ? 0 : 1));
+      clear(s, liblock::Engine::Whom::Owner, id);
+      EXPECT(stands.is(Status::DEQUEUED) && !leads.ended() && !behind.ended());
+      if (is_foreign) {
+        s.node.ask({"DEL", "liblock:k"});
+      } else {
+        by.release(held->grant().handle);
+      }
+      s.world.run_ms(200);
+      EXPECT(leads.is(Status::OK));
+      s.a.release(leads.grant().handle);
+      s.world.run_ms(5);
+      EXPECT(behind.is(Status::OK));
+    }
+  }
+}
+
+UNIT_TEST(those_who_have_waited_for_too_long_leave_a_line_and_who_came_later_goes_on_in_it) {
+  Stage s(1, with_front_alone());
+  Wanted &held = s.b.take("k", waiting_ms(600'000));
+  Wanted &leads = s.a.acquire({"k"}, waiting_ms(600'000));
+  s.world.run_ms(2);
+  Wanted &stands = s.a.acquire({"k"}, waiting_ms(600'000));
+  s.world.run_ms(20'000);
+  Wanted &later = s.a.acquire({"k"}, waiting_ms(600'000));
+  s.world.run_ms(5);
+  clear(s, liblock::Engine::Whom::Dead, "", 10'000);
+  EXPECT(leads.is(Status::DEQUEUED) && stands.is(Status::DEQUEUED) && !later.ended());
+  EXPECT(s.node.ask({"ZCARD", kQueue}).is(1));
+  s.b.release(held.grant().handle);
+  s.world.run_ms(5);
+  EXPECT(later.is(Status::OK));
 }
 
 UNIT_TEST(when_the_one_that_asks_gives_up_the_next_asks_in_its_place) {
@@ -215,6 +320,9 @@ UNIT_TEST(who_stands_ends_by_his_own_time_whatever_befell_another_that_asked_bef
 UNIT_MAIN("front_ends", cmocka_unit_test(a_lost_lock_is_lost_for_its_holder_and_the_next_asks_the_server),
           cmocka_unit_test(who_learns_behind_a_hand_over_that_the_lock_was_gone_has_lost_it),
           cmocka_unit_test(an_administrator_of_another_process_sends_away_who_stands_here),
+          cmocka_unit_test(whoever_stands_behind_an_owner_who_is_sent_away_keeps_the_place_he_came_for),
+          cmocka_unit_test(an_owner_is_sent_away_from_a_line_wherever_the_key_is_held),
+          cmocka_unit_test(those_who_have_waited_for_too_long_leave_a_line_and_who_came_later_goes_on_in_it),
           cmocka_unit_test(when_the_one_that_asks_gives_up_the_next_asks_in_its_place),
           cmocka_unit_test(who_stands_can_time_out_be_canceled_and_be_closed_with_his_owner),
           cmocka_unit_test(a_context_that_closes_ends_all_who_stand_and_gives_the_key_back),

@@ -256,7 +256,54 @@ UNIT_TEST(clear_owner_takes_one_owners_locks_and_requests_and_the_next_in_line_i
   };
   EXPECT(std::count_if(told.begin(), told.end(), of_standing) >=
          1);                 // for who stands in line within its instance
-  EXPECT(told.size() == 5);  // the same of another key that its instance holds
+  EXPECT(told.size() == 7);  // the same of other keys: that it holds, and twice that it was heard of in the queue
+}
+
+UNIT_TEST(clear_owner_sends_those_away_who_want_a_key_in_any_order_and_no_others_of_their_instance) {
+  for (const bool is_in_queue : {true, false}) {
+    Scene s;
+    const auto owner = s.b.owner("worker"), other = s.b.owner("colleague");
+    AcquireParams any = waiting_ms(60'000);
+    any.order = LIBLOCK_ORDER_ANY;
+    Wanted &held = s.a.take("k");
+    Wanted &theirs = s.b.acquire({"k"}, any, owner);
+    Wanted &stays = s.b.acquire({"k"}, any, other);
+    Wanted &queued = s.b.acquire({"k"}, waiting_ms(60'000), owner);
+    s.world.run_ms(50);
+    if (!is_in_queue) s.b.cancel(queued);
+    s.world.run_ms(50);
+    s.clear(Engine::Whom::Owner, owner->id());
+    s.world.run_ms(5);
+    EXPECT(theirs.is(Status::DEQUEUED) && queued.is(is_in_queue ? Status::DEQUEUED : Status::CANCELED));
+    EXPECT(!stays.ended() && s.waiters("k") == 0);
+    s.a.release(held.grant().handle);
+    s.world.run_ms(20);  // it is woken
+    EXPECT(stays.is(Status::OK));
+  }
+}
+
+UNIT_TEST(who_is_sent_away_with_his_owner_is_so_also_where_that_word_overtakes_the_answer_of_his_attempt) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Stage s(seed);
+    const auto owner = s.b.owner("worker"), other = s.b.owner("colleague");
+    AcquireParams any = waiting_ms(60'000);
+    any.order = LIBLOCK_ORDER_ANY;
+    s.a.take("k");
+    s.b.acquire({"k"}, waiting_ms(10));  // messages come to b from now on
+    s.world.run_ms(50);
+    s.world.delay_least = 0;
+    s.world.delay_most = 10 * kMillisecond;
+    Wanted &theirs = s.b.acquire({"k"}, any, owner), &stays = s.b.acquire({"k"}, any, other);
+    EXPECT(s.world.run_until([&] { return s.node.ask({"EXISTS", "ll1:w:{liblock:k}"}).is(1); }, 100));
+    const Question &cleared = s.a.question(Ask::What::Clear, [&](Ask &ask) {
+      ask.number = static_cast<uint64_t>(Engine::Whom::Owner);
+      ask.text = owner->id();
+      ask.batch = 100;
+    });
+    EXPECT(s.world.run_until([&] { return cleared.ends == 1; }, 1'000));
+    s.world.run_ms(100);
+    EXPECT(theirs.is(Status::DEQUEUED) && !stays.ended());
+  }
 }
 
 UNIT_TEST(clear_instance_takes_its_locks_and_all_its_requests_of_both_kinds) {
@@ -347,6 +394,9 @@ UNIT_MAIN("inspecting",
           cmocka_unit_test(lists_tell_locks_from_queues_whatever_the_size_of_their_steps),
           cmocka_unit_test(clear_takes_all_locks_and_queues_in_batches_and_leaves_what_is_foreign),
           cmocka_unit_test(clear_owner_takes_one_owners_locks_and_requests_and_the_next_in_line_is_told),
+          cmocka_unit_test(clear_owner_sends_those_away_who_want_a_key_in_any_order_and_no_others_of_their_instance),
+          cmocka_unit_test(
+              who_is_sent_away_with_his_owner_is_so_also_where_that_word_overtakes_the_answer_of_his_attempt),
           cmocka_unit_test(clear_instance_takes_its_locks_and_all_its_requests_of_both_kinds),
           cmocka_unit_test(clear_dead_takes_from_instances_that_are_silent_twice_and_requests_that_are_old),
           cmocka_unit_test(a_clearing_that_lets_time_pass_ends_when_its_context_closes),
