@@ -50,6 +50,7 @@ void Waiting::take(AcquireRequest &request, const std::shared_ptr<Lease> &lease,
                    bool others_wait) {
   if (request.owner_->closed.load()) return finish(request, Status::CLOSED);
   if (instance_.holds.is_full()) return finish(request, Status::LIMIT);
+  drop_words(request);
   if (lease != nullptr) forget_id(request);
   if (lease != nullptr) instance_.passing_on.granted(request, *lease, others_wait);
   grant_handle(request, lease, sent_at);

@@ -53,6 +53,7 @@ LockKeys AcquireRequest::kept_keys() const {
 }
 
 Waiting::Waiting(Instance &instance) : RemoteWaiting(instance), instance_(instance) {}
+Waiting::~Waiting() { instance_.runtime->cancel(pass_words_); }
 
 AcquireRequest *Waiting::find(Bytes id) const {
   const auto found = ids_.find(id);
@@ -73,6 +74,9 @@ void Waiting::send_attempt(RemoteRequest &asking) {
   }
   request.state_ = AcquireRequest::State::Asking;
   request.told_ = false;
+  if (request.has_words_) {
+    for (Word &word : words_) word.is_news = word.is_news && word.request != &request;
+  }
   request.handed_ = {};
   PassingOn::forget_early_word(request);
   ++request.number_;
@@ -133,6 +137,7 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
     request.search_at_ = std::min(request.search_at_, instance_.runtime->now() + delay);
   has_place(request, reply.at(5).integer, reply.at(7).integer, attempt.sent_at());
   instance_.places.join(request, at);
+  if (leave_words(request, at)) request.told_ = true;
   if (attempt.was_sent_away(key, request.since_us_)) return finish(request, Status::DEQUEUED);
   instance_.places.seen(key, {reply.at(3).integer, reply.at(6).integer == 1, request.place_});
   if (!instance_.link.is_listening()) instance_.link.listen();
@@ -189,24 +194,75 @@ void Waiting::called(Bytes message) {
   request->told_ = true;
 }
 
+// There is one word for each time that a key is left free, and the server forgets whom it told: one of us uses it, or
+// it goes on.
 void Waiting::may_barge(Bytes lock_key) {
   for (AcquireRequest *request : instance_.places.all_of(lock_key)) {
-    if (!request->barges()) continue;
-    if (request->state_ == AcquireRequest::State::Waiting) return ask(*request);
-    request->told_ = true;
-    return;
+    if (request->is_woken()) return wake(*request, lock_key);
   }
+  // It may have overtaken the answer that makes somebody wait for the key.
+  AcquireRequest *first = nullptr;
+  for_each_under_way([&](RemoteRequest &one) {
+    auto &request = static_cast<AcquireRequest &>(one);
+    if (first == nullptr && request.is_woken() && request.keys_.contains(lock_key)) first = &request;
+  });
+  if (first != nullptr) return wake(*first, lock_key);
   if (!instance_.is_closing) instance_.link.send(*new PassOnCall(instance_, lock_key));
 }
 
-bool Waiting::others_barge(const AcquireRequest &request) const {
+void Waiting::wake(AcquireRequest &request, Bytes lock_key) {
+  const size_t key = request.keys_.find(lock_key);
+  std::erase_if(words_, [&](const Word &word) { return word.request == &request && word.key == key; });
+  words_.push_back({&request, key, true});
+  request.has_words_ = true;
+  if (request.state_ == AcquireRequest::State::Waiting) ask(request);
+}
+
+// Not at once: whoever ends may be one of many that are being gone through. Words cannot go round for ever: who leaves
+// one stands in the line of another key and asks no more before that one's word comes; and only who meets a key that is
+// busy comes back into its line, here and at the server.
+bool Waiting::leave_words(AcquireRequest &request, size_t lacks) {
+  if (!request.has_words_) return false;
+  bool may_use_one = false;
+  for (const Word &word : words_) {
+    if (word.request != &request) continue;
+    if (word.key == lacks) {
+      may_use_one = word.is_news;
+    } else {
+      words_left_.emplace_back(request.keys_[word.key]);
+    }
+  }
+  drop_words(request);
+  if (may_use_one) words_.push_back({&request, lacks, true});
+  request.has_words_ = may_use_one;
+  if (!words_left_.empty()) instance_.runtime->arm(pass_words_, instance_.runtime->now());
+  return may_use_one;
+}
+
+void Waiting::drop_words(AcquireRequest &request) {
+  if (!std::exchange(request.has_words_, false)) return;
+  std::erase_if(words_, [&](const Word &word) { return word.request == &request; });
+}
+
+void Waiting::pass_words_on() {
+  for (const SpareText &lock_key : std::exchange(words_left_, {})) may_barge(lock_key);
+}
+
+// Those under way count: the server may know of them already, and forgets the instance where nobody of it is left.
+bool Waiting::others_barge(const AcquireRequest &request) {
   if (!request.barges()) return false;
   for (const Bytes lock_key : request.keys_) {
     for (const AcquireRequest *other : instance_.places.all_of(lock_key)) {
       if (other != &request && other->barges()) return true;
     }
   }
-  return false;
+  bool is_any_under_way = false;
+  for_each_under_way([&](const RemoteRequest &one) {
+    const auto &other = static_cast<const AcquireRequest &>(one);
+    if (is_any_under_way || &other == &request || !other.is_woken()) return;
+    for (const Bytes lock_key : request.keys_) is_any_under_way = is_any_under_way || other.keys_.contains(lock_key);
+  });
+  return is_any_under_way;
 }
 
 // Its lease was over when the answer came. The next one may be in time; not at once, since the network is as it is.
@@ -335,11 +391,13 @@ void Waiting::give_up(AcquireRequest &request) {
     instance_.cleaner.undo(request.id_, request.keys_, 0,
                            first == kNever ? kNever : instance_.clock.now() + first + slack);
   }
-  const bool may_be_woken = request.number_ != 0 && request.barges() && !request.params_.tries_once();
+  const bool may_be_woken = request.number_ != 0 && request.is_woken();
   if (may_be_woken && !instance_.is_closing && !others_barge(request)) {
     for (const Bytes key : request.keys_) instance_.link.send(*new PassOnCall(instance_, key));
+    drop_words(request);
   }
   forget_id(request);
+  leave_words(request);
 }
 
 void Waiting::let_go(RemoteRequest &ending) {

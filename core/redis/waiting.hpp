@@ -45,6 +45,8 @@ class AcquireRequest : public FrontRequest {
   // It takes a free key whoever waits, and has no place in a queue.
   bool barges() const { return params_.order == LIBLOCK_ORDER_ANY; }
   int64_t sort_key() const { return params_.sort_key(ticket_us_); }
+  // The server tells its instance of it when a key is left free.
+  bool is_woken() const { return barges() && !params_.tries_once(); }
   // What the server keeps for it while it waits for a later key.
   LockKeys kept_keys() const;
 
@@ -69,7 +71,7 @@ class AcquireRequest : public FrontRequest {
   };
   Handed handed_;      // while its attempt is under way; token 0: not
   bool told_ = false;  // a call to come for the key came while its attempt was under way
-
+  bool has_words_ = false;  // see there
   bool late_once_ = false;
   bool reported_ = false;  // that it is part of a cycle
   bool in_line_ = false;
@@ -80,6 +82,7 @@ class AcquireRequest : public FrontRequest {
 class Waiting final : public RemoteWaiting {
  public:
   explicit Waiting(Instance &instance);
+  ~Waiting();
 
   void on_timer(RemoteRequest &waiting, Nanos now) override;
   // Messages of the server, which may be late or lie.
@@ -106,7 +109,7 @@ class Waiting final : public RemoteWaiting {
   void passed_on(AcquireRequest &request, const LeaseRef &lease);
 
   // Of this instance, besides it, for one of its keys.
-  bool others_barge(const AcquireRequest &request) const;
+  bool others_barge(const AcquireRequest &request);
 
   // What the server says of a place: where it is; that it has none, or that a lock that was kept meanwhile is lost; or
   // why it says nothing.
@@ -118,6 +121,11 @@ class Waiting final : public RemoteWaiting {
  private:
   friend class Attempt;
   class SearchCall;
+  struct PassWords final : public Timer {
+    explicit PassWords(Waiting &w) : waiting(w) {}
+    void fire(Nanos) override { waiting.pass_words_on(); }
+    Waiting &waiting;
+  };
 
   void send_attempt(RemoteRequest &asking) override;
   bool is_under_way(const RemoteRequest &request) const override {
@@ -152,6 +160,17 @@ class Waiting final : public RemoteWaiting {
   Nanos next_poll(AcquireRequest &request, Nanos now);
   void wait(AcquireRequest &request, Nanos try_at);
   void give_up(AcquireRequest &request);
+  // That a key of a request was left free: in its hands until it has used that, or somebody else is to have the key.
+  struct Word {
+    const AcquireRequest *request;
+    size_t key;
+    bool is_news;  // it came while the attempt was under way
+  };
+  void wake(AcquireRequest &request, Bytes lock_key);
+  // All that it has; but for that of the key that it lacks, which it cannot use either. True: it may, by now.
+  bool leave_words(AcquireRequest &request, size_t lacks = SIZE_MAX);
+  void drop_words(AcquireRequest &request);
+  void pass_words_on();
   void remember_id(AcquireRequest &request);
   void forget_id(AcquireRequest &request);
 
@@ -159,6 +178,9 @@ class Waiting final : public RemoteWaiting {
   using Ids = std::unordered_map<Bytes, AcquireRequest *, std::hash<Bytes>, std::equal_to<>,
                                  SpareAllocator<std::pair<const Bytes, AcquireRequest *>>>;
   Ids ids_;  // the names are the requests' own
+  std::vector<Word> words_;
+  std::vector<SpareText> words_left_;  // keys that are free for others than those who were woken for them
+  PassWords pass_words_{*this};
 };
 
 }  // namespace liblock

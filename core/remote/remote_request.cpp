@@ -160,16 +160,9 @@ bool RemoteWaiting::still_reenters(const RemoteRequest &request) const {
 }
 
 void RemoteWaiting::may_be_taken_away(Bytes lock_key) {
-  for (RemoteRequest *request = asked_for_.front(); request != nullptr;) {
-    RemoteRequest *next = decltype(asked_for_)::next(request);
-    if (!is_under_way(*request)) {
-      request->was_asked_for_ = false;
-      asked_for_.remove(request);
-    } else if (lock_key.empty() || request->keys_.contains(lock_key)) {
-      request->may_be_taken_ = true;
-    }
-    request = next;
-  }
+  for_each_under_way([lock_key](RemoteRequest &request) {
+    if (lock_key.empty() || request.keys_.contains(lock_key)) request.may_be_taken_ = true;
+  });
 }
 
 void RemoteWaiting::grant_handle(RemoteRequest &request, const LeaseRef &lease, Nanos sent_at) {

@@ -127,6 +127,20 @@ class RemoteWaiting {
   bool ends_by_time(RemoteRequest &request, Nanos now);
   void refuse_interval(RemoteRequest &request);
   void finish(RemoteRequest &request, Status status);
+  // It must end nobody.
+  template <typename Visit>
+  void for_each_under_way(Visit visit) {
+    for (RemoteRequest *request = asked_for_.front(); request != nullptr;) {
+      RemoteRequest *next = AskedFor::next(request);
+      if (is_under_way(*request)) {
+        visit(*request);
+      } else {
+        request->was_asked_for_ = false;
+        asked_for_.remove(request);
+      }
+      request = next;
+    }
+  }
 
   using All = List<RemoteRequest, &RemoteRequest::all_links_>;
   All all_;  // but for those in ending_
@@ -139,6 +153,7 @@ class RemoteWaiting {
     void fire(Nanos) override { waiting.go_on(); }
     RemoteWaiting &waiting;
   };
+  using AskedFor = List<RemoteRequest, &RemoteRequest::asked_for_links_>;
   // True: it is held back until it has a turn.
   bool holds_back(RemoteRequest &request);
   void leave_lists(RemoteRequest &request);
@@ -152,7 +167,7 @@ class RemoteWaiting {
   RemoteInstance &remote_;
   All ending_;  // whom end_all is about to end
   // All whose attempts are under way, and others, who leave it when it is next read.
-  List<RemoteRequest, &RemoteRequest::asked_for_links_> asked_for_, held_back_;
+  AskedFor asked_for_, held_back_;
   RemoteRequest *has_turn_ = nullptr;  // of those who were held back
   size_t attempts_ = 0;                // under way
   GoOn go_on_{*this};
