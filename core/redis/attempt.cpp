@@ -45,6 +45,8 @@ bool Attempt::may_be_passed() const {
   return !was_sent_ && !had_place_ && all_keys_.empty() && !keeps_a_place;
 }
 
+bool Attempt::may_have_missed_word() const { return instance_.link.hears_anew_since(heard_by_); }
+
 bool Attempt::fits(const Reply &reply) const {
   if (reply.is(Reply::Kind::Integer)) return reply.integer > 0 && is_plain_;
   const Bytes what = reply.at(0).text;
@@ -154,7 +156,8 @@ void Attempt::encode_rest(size_t stands_at, size_t fences) {
   rest.add(r != nullptr ? r->number_ : 0);
   rest.add(r != nullptr && r->goes_to_end_);
   rest.add(static_cast<int64_t>(stands_at));
-  rest.add(instance_.link.is_listening());
+  heard_by_ = instance_.link.hears_by();
+  rest.add(heard_by_ != 0);
   rest.add(r != nullptr && Waiting::tells_attempts(*r));
   rest.add(static_cast<int64_t>(token_least));
   rest.add(static_cast<int64_t>(fences));

@@ -25,6 +25,8 @@ class Attempt final : public ServerCall {
   Nanos sent_at() const { return sent_at_; }
   // As the server has it when the answer was OK; nullptr where all keys are reentered.
   std::shared_ptr<Lease> lease(uint64_t token) const;
+  // Messages come by a subscription that was not there when it was sent: what came for its request before is lost.
+  bool may_have_missed_word() const;
   // The token counts for these as well: what the owner holds already, and goes on with under the new one.
   const std::vector<std::shared_ptr<Lease>> &raised() const { return raised_; }
   void undo() const;
@@ -73,6 +75,7 @@ class Attempt final : public ServerCall {
   bool is_granted_ = false;
   bool others_wait_ = false;  // behind it, when it was granted
   bool is_undone_ = false;    // by what is sent behind it
+  uint64_t heard_by_ = 0;     // of the link
   Nanos sent_at_ = 0;
   int64_t not_after_us_ = 0;
   size_t sent_away_at_ = 0;  // of its lock keys

@@ -98,7 +98,9 @@ void Link::commands_ready(const ServerInfo &info) {
 }
 
 void Link::messages_ready(const ServerInfo &info) {
-  if (is_of_our_server(messages_, messages_server_, info)) user_.on_listening();
+  if (!is_of_our_server(messages_, messages_server_, info)) return;
+  ++subscriptions_;
+  user_.on_listening();
 }
 
 bool Link::is_of_our_server(Connection &connection, Server &server, const ServerInfo &info) {

@@ -61,6 +61,10 @@ class Link {
   void connect() { commands_.want(); }
   void listen() { messages_.want(); }
   bool is_listening() const { return messages_.ready(); }
+  // The subscription by which messages come now, by its number; 0: none do.
+  uint64_t hears_by() const { return is_listening() ? subscriptions_ : 0; }
+  // What was asked then is answered, and words about it, which come to nobody twice, may have been missed in between.
+  bool hears_anew_since(uint64_t hears_by_then) const { return is_listening() && hears_by() != hears_by_then; }
   bool is_connected() const { return commands_.ready(); }
   size_t commands_waiting() const { return commands_.waiting(); }
   bool was_ever_connected() const { return commands_.was_ever_ready() || durable_.was_ever_ready(); }
@@ -125,6 +129,7 @@ class Link {
   Connection durable_;
   ServerClock server_clock_;
   Server commands_server_, messages_server_, durable_server_;
+  uint64_t subscriptions_ = 0;  // so far
   bool is_checking_role_ = false;
   bool has_served_ = false;
   bool was_replica_ = false;  // since it served last

@@ -68,7 +68,8 @@ class Places::StayCall final : public ServerCall {
     argument(instance_.id);
     argument(instance_.options.alive / kMillisecond);
     argument(static_cast<int64_t>(parts_.size()));
-    argument(instance_.link.is_listening() ? Bytes("1") : Bytes("0"));
+    heard_by_ = instance_.link.hears_by();
+    argument(heard_by_ != 0 ? Bytes("1") : Bytes("0"));
     for (const Part &part : parts_) {
       argument(static_cast<int64_t>(part.ids.size()));
       for (const AttemptId &id : part.ids) argument(id);
@@ -135,6 +136,8 @@ class Places::StayCall final : public ServerCall {
       if (place >= 0 && (line.place < 0 || place < line.place)) line.place = place;
     }
     places_.asked(part.lock_key, &line);
+    // Who was to look at it when messages came again found this call under way.
+    if (instance_.link.hears_anew_since(heard_by_)) places_.look_at(part.lock_key);
     for (size_t i = 0; i < part.ids.size(); ++i) {
       AcquireRequest *request = instance_.waiting.find(part.ids[i]);
       if (request == nullptr) continue;
@@ -152,6 +155,7 @@ class Places::StayCall final : public ServerCall {
   std::vector<Part> parts_;
   std::vector<Kept> kept_;
   size_t waiters_ = 0;
+  uint64_t heard_by_ = 0;
   Nanos sent_at_ = 0;
 };
 
@@ -244,6 +248,11 @@ void Places::look_at_all() {
     line.foreign_polls = 0;
     set_due(line, instance_.runtime->now());
   }
+}
+
+void Places::look_at(Bytes lock_key) {
+  const auto found = lines_.find(lock_key);
+  if (found != lines_.end()) set_due(found->second, instance_.runtime->now());
 }
 
 // seen nullptr: there was no answer.

@@ -43,6 +43,7 @@ class Places final : public Timer {
   void seen(Bytes lock_key, const Seen &seen);
   // After a connection, and where messages were missed.
   void look_at_all();
+  void look_at(Bytes lock_key);
 
   std::vector<AcquireRequest *> all_of(Bytes lock_key) const;
   void fire(Nanos) override;

@@ -144,7 +144,10 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
   instance_.link.connect();  // places are kept there, whichever connection the attempt went over
   request.state_ = AcquireRequest::State::Waiting;
   if (request.handed_.token != 0) return accept(request, request.handed_);
-  if (request.told_) return ask(request);
+  // When messages came again all lines were looked at, and it was in none, or its answer was not here yet.
+  const bool looks_again = attempt.may_have_missed_word();
+  if (request.told_ || (looks_again && request.barges())) return ask(request);
+  if (looks_again) instance_.places.look_at(key);
   wait(request, request.barges() ? next_poll(request, instance_.runtime->now()) : kNever);
 }
 

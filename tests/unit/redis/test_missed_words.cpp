@@ -171,6 +171,42 @@ UNIT_TEST(one_who_gives_up_leaves_his_process_to_be_woken_for_another_whose_atte
   EXPECT(second.is(Status::OK));
 }
 
+UNIT_TEST(a_release_ahead_of_the_subscription_wakes_a_waiter_whose_answer_comes_behind_that) {
+  for (const int32_t order : {LIBLOCK_ORDER_FIFO, LIBLOCK_ORDER_ANY}) {
+    for (Nanos moment = 0; moment <= 2 * kMillisecond; moment += kMillisecond / 20) {
+      Stage s;
+      s.a.take("other");
+      Wanted &held = s.a.take("k");
+      s.b.acquire({"other"}, without_waiting());  // b has spoken with the server, and does not listen
+      s.world.run_ms(50);
+      s.b.acquire({"other"}, waiting_ms(60'000));  // b subscribes once it has heard that this one is not free
+      s.world.run_for(moment);
+      slow_down_answer(s, "k", 10 * kMillisecond, [&] { s.a.release(held.grant().handle); });
+      Wanted &waiter = s.b.acquire({"k"}, in_order(order));
+      s.world.run_ms(20);
+      EXPECT(waiter.is(Status::OK));
+    }
+  }
+}
+
+UNIT_TEST(a_grant_that_nobody_heard_of_is_found_also_where_messages_come_again_while_a_look_is_under_way) {
+  int looks = 0;
+  for (int64_t moment_ms = 970; moment_ms <= 1'000; ++moment_ms) {
+    Stage s;
+    Wanted &held = s.a.take("k");
+    Wanted &waiter = s.b.acquire({"k"}, waiting_ms(60'000));
+    s.world.run_ms(moment_ms);
+    s.node.end_connections(true);
+    slow_down_answer(s, "k", 40 * kMillisecond, [&] {
+      ++looks;
+      s.a.release(held.grant().handle);
+    });
+    s.world.run_ms(90);
+    EXPECT(waiter.is(Status::OK));
+  }
+  EXPECT(looks == 31);
+}
+
 UNIT_MAIN(
     "words of a server that come to the wrong one, too early or to nobody",
     cmocka_unit_test(a_word_goes_on_to_another_process_where_the_one_that_it_came_to_lacks_another_key),
@@ -180,4 +216,6 @@ UNIT_MAIN(
     cmocka_unit_test(a_word_goes_on_where_the_one_that_it_came_to_ends_before_there_was_room_for_its_attempt),
     cmocka_unit_test(a_word_that_overtakes_the_answer_of_an_attempt_is_kept_for_the_one_that_made_it),
     cmocka_unit_test(a_word_that_overtakes_an_answer_brings_nobody_to_ask_again_and_again_who_lacks_another_key),
-    cmocka_unit_test(one_who_gives_up_leaves_his_process_to_be_woken_for_another_whose_attempt_is_under_way))
+    cmocka_unit_test(one_who_gives_up_leaves_his_process_to_be_woken_for_another_whose_attempt_is_under_way),
+    cmocka_unit_test(a_release_ahead_of_the_subscription_wakes_a_waiter_whose_answer_comes_behind_that),
+    cmocka_unit_test(a_grant_that_nobody_heard_of_is_found_also_where_messages_come_again_while_a_look_is_under_way))
