@@ -178,8 +178,8 @@ class Waiting final : public RemoteWaiting {
   using Ids = std::unordered_map<Bytes, AcquireRequest *, std::hash<Bytes>, std::equal_to<>,
                                  SpareAllocator<std::pair<const Bytes, AcquireRequest *>>>;
   Ids ids_;  // the names are the requests' own
-  std::vector<Word> words_;
-  std::vector<SpareText> words_left_;  // keys that are free for others than those who were woken for them
+  SpareVector<Word> words_;
+  SpareVector<SpareText> words_left_;  // keys that are free for others than those who were woken for them
   PassWords pass_words_{*this};
 };
 
