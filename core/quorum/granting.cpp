@@ -34,7 +34,7 @@ std::shared_ptr<GrantLease> Waiting::lease_of(Request &request, const Attempt &a
 void Waiting::won(Request &request, Attempt &attempt) {
   const std::shared_ptr<Attempt> kept = std::exchange(request.attempt_, nullptr);
   request.trouble_ = Status::OK;
-  request.looks_left_ = Request::kLooks;
+  request.may_look();
   request.place_ = 0;
   const auto lease = lease_of(request, attempt);
   if (lease != nullptr && is_too_late(request, *lease)) {

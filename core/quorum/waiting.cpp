@@ -70,6 +70,7 @@ void Waiting::send_attempt(RemoteRequest &remote) {
   const QuorumRule rule = membership.rule(request.subset_, params.votes);
   const NodeSet ready = membership.ready() & rule.nodes();
   if (!rule.is_reached(ready)) {
+    count_looks(request);
     if (!membership.is_settled()) return wait_for_nodes(request);
     // It may have other nodes by now.
     if (looks_anew(request)) return wait_for_nodes(request);
@@ -103,10 +104,19 @@ void Waiting::send_attempt(RemoteRequest &remote) {
   attempt->begin(asked);  // may end the request
 }
 
+// A look that another one asked for counts as its own: where many each waited for their own in turn, some would never
+// come to their end.
+void Waiting::count_looks(Request &request) {
+  const uint64_t others = looks_ - std::exchange(request.looks_seen_, looks_);
+  if (!std::exchange(request.counts_looks_, true)) return;  // those were before it
+  request.looks_left_ -= static_cast<uint8_t>(std::min<uint64_t>(others, request.looks_left_));
+}
+
 // True: more will be known of the nodes soon.
 bool Waiting::looks_anew(Request &request) {
   if (request.looks_left_ == 0 || instance_.membership.ready() == 0) return false;
   --request.looks_left_;
+  request.looks_seen_ = ++looks_;
   for (const auto &node : instance_.nodes()) {
     if (node->is_ready()) node->ask_anew();
   }
@@ -347,7 +357,7 @@ void Waiting::on_timer(RemoteRequest &remote, Nanos) {
     return ask(request);
   }
   if (now < request.try_at_) return arm(request);
-  request.looks_left_ = Request::kLooks;
+  request.may_look();
   const std::shared_ptr<Attempt> attempt = request.attempt_;
   const bool is_fresh =
       attempt != nullptr && instance_.clock.now() < attempt->began_at() + attempt->lease() / 4;

@@ -50,6 +50,8 @@ class Request : public FrontRequest {
  private:
   friend class Waiting;
 
+  void may_look() { looks_left_ = kLooks, counts_looks_ = false; }
+
   static constexpr uint8_t kLooks = 3;
   static constexpr Nanos kShortPause = 2 * kMillisecond;
 
@@ -70,6 +72,8 @@ class Request : public FrontRequest {
   uint8_t tries_left_ = 3;       // of who does not wait and is before his rivals
   bool was_called_ = false;      // by a node that has become free
   bool waits_for_nodes_ = false;
+  bool counts_looks_ = false;    // those of others
+  uint64_t looks_seen_ = 0;      // of all, so far
 };
 
 class Waiting final : public RemoteWaiting {
@@ -108,6 +112,7 @@ class Waiting final : public RemoteWaiting {
   Status may_reenter(const RemoteRequest &request, const Lease &held) const override;
 
   void note_unknown_nodes() const;
+  void count_looks(Request &request);
   bool looks_anew(Request &request);
   void wait_for_nodes(Request &request);
   void stand(Request &request);
@@ -140,6 +145,7 @@ class Waiting final : public RemoteWaiting {
   std::shared_ptr<GrantLease> lease_of(Request &request, const Attempt &attempt) const;
 
   Instance &instance_;
+  uint64_t looks_ = 0;  // at the nodes anew
   // By their names there, which are the requests' own.
   std::unordered_map<Bytes, Request *, std::hash<Bytes>, std::equal_to<>,
                      SpareAllocator<std::pair<const Bytes, Request *>>>

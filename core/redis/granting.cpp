@@ -50,7 +50,9 @@ void Waiting::take(AcquireRequest &request, const std::shared_ptr<Lease> &lease,
                    bool others_wait) {
   if (request.owner_->closed.load()) return finish(request, Status::CLOSED);
   if (instance_.holds.is_full()) return finish(request, Status::LIMIT);
-  drop_words(request);
+  // Of keys that it holds already it cannot have used one.
+  const bool used_all = lease != nullptr && lease->names.size() == request.keys_.size();
+  used_all ? drop_words(request) : static_cast<void>(leave_words(request));
   if (lease != nullptr) forget_id(request);
   if (lease != nullptr) instance_.passing_on.granted(request, *lease, others_wait);
   grant_handle(request, lease, sent_at);

@@ -117,10 +117,15 @@ void Keeper::on_timer(Lease &lease, Nanos) {
 
 PacedRenewals::Time Keeper::time() const { return {instance_.runtime->now(), instance_.clock.now()}; }
 
+// What is to end as before has less of its time with each try to set it.
+void Keeper::cut(Lease &lease) const {
+  if (!lease.is_short || lease.short_until == kNever) return;
+  lease.ttl = std::max(kMillisecond, lease.short_until - instance_.clock.now());
+}
+
 void Keeper::collect(const LeaseRef &lease) {
   if (lease->is_collected) return;
-  if (lease->is_short && lease->short_until != kNever)
-    lease->ttl = std::max(kMillisecond, lease->short_until - instance_.clock.now());
+  cut(*lease);
   due_.add(lease, instance_.clock.now());
   const bool cannot_wait = DueRenewals::urgent_at(*lease) == 0;
   const PacedRenewals::Time now = time();
@@ -224,7 +229,10 @@ void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &extens
     lease->is_plain = false;
     // What is added to must be there: of a lease that was handed over in part the rest goes ahead.
     const bool is_part = extension.add && lease->is_short && lease->changes_open == 0;
-    if (is_part && instance_.link.is_connected()) send_batch({lease});
+    if (is_part) {
+      cut(*lease);
+      send_batch({lease});
+    }
     instance_.link.send(*new ExtendCall(*this, {lease}, &extension, one_done));
   }
 }

@@ -45,7 +45,7 @@ end
 -- any it holds the key, has been heard of in the queue, or wants the key.
 local function owner_away(key, holder)
   local own = string.match(named, '^[^/]*')
-  local has_some = holder == own or redis.call('HGET', key.entries, 'i' .. own)
+  local has_some = holder == own or redis.pcall('HGET', key.entries, 'i' .. own)
   if not has_some and not redis.call('ZSCORE', key.anyone, own) then return end
   redis.call('PUBLISH', 'll1:i:' .. own, 'o' .. digits(now) .. '|' .. named .. '|' .. key.lock)
 end

@@ -65,6 +65,23 @@ UNIT_TEST(whoever_asks_for_nodes_that_are_away_keeps_nobody_from_those_that_are_
   EXPECT(all.is(Status::NO_QUORUM) || all.is(Status::TIMEOUT));
 }
 
+UNIT_TEST(however_many_wait_for_a_quorum_that_is_away_whoever_does_not_wait_is_told_so) {
+  Stage s;
+  for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay(20 * kMillisecond, 20 * kMillisecond);
+  s.world.run_ms(100);
+  for (const size_t n : {1, 2, 3}) s.nodes[n]->stop(Node::Data::Kept);
+  s.world.run_ms(500);
+  std::vector<Wanted *> waiting;
+  for (int i = 0; i < 40; ++i) waiting.push_back(&s.a->acquire({"w" + std::to_string(i)}, waiting_ms(60'000)));
+  s.world.run_ms(200);
+  for (int i = 0; i < 10; ++i) {
+    Wanted &tries = s.a->acquire({"t"}, without_waiting());
+    EXPECT(s.world.run_until([&] { return tries.ended(); }, 1'000));
+    EXPECT(tries.is(Status::NO_QUORUM));
+  }
+  for (const Wanted *wanted : waiting) EXPECT(!wanted->ended());
+}
+
 UNIT_TEST(what_a_lost_attempt_gets_late_is_out_of_the_way_of_what_its_client_asks_next) {
   Stage s;
   ended(s, s.a->acquire({"k"}, on({"n1"})));
@@ -251,6 +268,7 @@ UNIT_MAIN(
     "quorum subsets", cmocka_unit_test(a_lock_on_some_nodes_is_on_those_alone),
     cmocka_unit_test(a_lock_on_nodes_that_do_not_answer_is_none),
     cmocka_unit_test(whoever_asks_for_nodes_that_are_away_keeps_nobody_from_those_that_are_there),
+    cmocka_unit_test(however_many_wait_for_a_quorum_that_is_away_whoever_does_not_wait_is_told_so),
     cmocka_unit_test(what_a_lost_attempt_gets_late_is_out_of_the_way_of_what_its_client_asks_next),
     cmocka_unit_test(a_lock_on_some_nodes_is_seen_and_waited_for_by_everybody),
     cmocka_unit_test(what_is_left_of_a_lock_on_fewer_of_its_nodes_than_it_needs_is_none),

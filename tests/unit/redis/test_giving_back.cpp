@@ -109,6 +109,24 @@ UNIT_TEST(an_outer_lock_is_as_long_again_whose_inner_one_went_while_the_server_c
   }
 }
 
+UNIT_TEST(what_is_added_to_a_lease_that_is_still_to_be_given_back_comes_on_top_of_that) {
+  GivingBack s;
+  const Handle outer = s.mine({"k"}, 60'000);
+  const Handle inner = s.mine({"k"}, 5'000, true, true);
+  s.node.stop(Node::Data::Kept);
+  s.world.run_ms(100);
+  s.a.release(inner);
+  s.world.run_ms(5);
+  s.node.start();
+  s.node.freeze();
+  s.world.run_ms(400);  // it connects, and is not greeted
+  const auto added = s.a.extend(outer, 10'000, false, true);
+  s.world.run_ms(5);
+  s.node.thaw();
+  s.world.run_ms(500);
+  EXPECT(added->is(Status::OK) && s.is_left_ms(outer, "k", 69'000));
+}
+
 // They are put together for one call, which waits for its turn.
 UNIT_TEST(what_a_lease_becomes_again_goes_to_none_that_is_renewed_with_it) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -243,6 +261,7 @@ UNIT_MAIN("what a reentry gives back on a server",
           cmocka_unit_test(the_unused_part_of_an_extension_is_given_back_with_the_handle_that_asked_for_it),
           cmocka_unit_test(an_unused_part_is_given_back_also_while_the_server_cannot_be_told),
           cmocka_unit_test(an_outer_lock_is_as_long_again_whose_inner_one_went_while_the_server_could_not_be_told),
+          cmocka_unit_test(what_is_added_to_a_lease_that_is_still_to_be_given_back_comes_on_top_of_that),
           cmocka_unit_test(what_a_lease_becomes_again_goes_to_none_that_is_renewed_with_it),
           cmocka_unit_test(an_extension_that_somebody_else_asked_for_since_then_stays),
           cmocka_unit_test(a_lease_that_this_process_set_by_its_value_since_then_stays),

@@ -129,6 +129,30 @@ UNIT_TEST(a_word_goes_on_where_the_one_that_it_came_to_ends_before_there_was_roo
   EXPECT(first.is(Status::CANCELED) && second.is(Status::OK));
 }
 
+UNIT_TEST(a_word_goes_on_where_the_one_that_it_came_to_reenters_the_key_by_then) {
+  TwoHeld s;
+  const auto owner = s.a.owner("o");
+  Wanted &both = s.a.acquire({"k1", "k2"}, any(), owner);
+  s.world.run_ms(5);
+  Wanted &next = s.a.acquire({"k1"}, any());
+  s.c.release(s.k2.grant().handle);
+  s.world.run_ms(100);
+  liblock_test::sim::Link &link = s.world.link(s.a.host(), s.node);
+  link.set_delay(liblock_test::sim::Way::ToHost, 50 * kMillisecond, 50 * kMillisecond);
+  s.c.release(s.k1.grant().handle);
+  s.world.run_ms(5);
+  link.set_delay_of_world();
+  Wanted &first = s.a.acquire({"k1"}, in_order(LIBLOCK_ORDER_FIFO), owner);
+  s.world.run_ms(5);
+  EXPECT(first.is(Status::OK) && !both.ended());
+  s.world.run_ms(60);
+  EXPECT(both.is(Status::OK) && !next.ended());
+  s.a.release(both.grant().handle);
+  s.a.release(first.grant().handle);
+  s.world.run_ms(10);
+  EXPECT(next.is(Status::OK));
+}
+
 UNIT_TEST(a_word_that_overtakes_the_answer_of_an_attempt_is_kept_for_the_one_that_made_it) {
   Stage s;
   s.a.take("other");
@@ -214,6 +238,7 @@ UNIT_MAIN(
     cmocka_unit_test(a_word_that_nobody_can_use_comes_to_each_who_waits_once_and_to_nobody_again),
     cmocka_unit_test(a_word_goes_on_within_the_process_where_the_one_that_it_came_to_was_closed),
     cmocka_unit_test(a_word_goes_on_where_the_one_that_it_came_to_ends_before_there_was_room_for_its_attempt),
+    cmocka_unit_test(a_word_goes_on_where_the_one_that_it_came_to_reenters_the_key_by_then),
     cmocka_unit_test(a_word_that_overtakes_the_answer_of_an_attempt_is_kept_for_the_one_that_made_it),
     cmocka_unit_test(a_word_that_overtakes_an_answer_brings_nobody_to_ask_again_and_again_who_lacks_another_key),
     cmocka_unit_test(one_who_gives_up_leaves_his_process_to_be_woken_for_another_whose_attempt_is_under_way),
