@@ -16,6 +16,18 @@ struct OneServer : Stage, Burst<Process> {
     world.run_ms(10);
     servers_take(kMillisecond);
   }
+  // Where that is less than the time-out the machine does as a whole: the server has no time either.
+  Wanted &asks_and_stands_still(Nanos time) {
+    Wanted &asked = a.acquire({"k"}, waiting_ms(0));
+    world.run_for(150'000);  // it is on its way
+    a.host().pause();
+    if (time < 1'000 * kMillisecond) node.freeze();
+    world.run_for(time);
+    node.thaw();
+    a.host().go_on();
+    world.run_ms(50);
+    return asked;
+  }
   // So many, each in a turn of the loop of its own, so that none goes with another at once.
   std::vector<std::shared_ptr<Answered>> release_all() {
     std::vector<std::shared_ptr<Answered>> answers;
@@ -26,6 +38,9 @@ struct OneServer : Stage, Burst<Process> {
     return answers;
   }
 };
+
+// Much longer than the time-out, a moment longer, and up to a moment before it ends.
+constexpr Nanos kStandsStill[] = {2'500 * kMillisecond, 1'050 * kMillisecond, 999 * kMillisecond + 800'000};
 
 // A command that says what becomes of it.
 struct Said final : liblock::Command {
@@ -174,38 +189,20 @@ UNIT_TEST(what_waits_grows_until_something_comes_behind_it_that_it_must_not_pass
 }
 
 UNIT_TEST(a_process_that_stood_still_hears_what_was_answered_meanwhile_before_it_gives_a_server_up) {
-  // For much longer than the time-out, for a moment longer, and up to a moment before it ends.
-  for (const Nanos stands : {2'500 * kMillisecond, 1'050 * kMillisecond, 999 * kMillisecond + 800'000}) {
+  for (const Nanos time : kStandsStill) {
     OneServer s;
     s.a.take("first");
     s.world.run_ms(100);
     const uint64_t before = s.greetings();
-    Wanted &wanted = s.a.acquire({"k"}, waiting_ms(0));
-    s.world.run_for(150'000);  // it is on its way
-    s.a.host().pause();
-    // The machine as a whole: the server has no time either.
-    if (stands < 1'000 * kMillisecond) s.node.freeze();
-    s.world.run_for(stands);
-    s.node.thaw();
-    s.a.host().go_on();
-    s.world.run_ms(50);
-    EXPECT(wanted.is(Status::OK));
+    EXPECT(s.asks_and_stands_still(time).is(Status::OK));
     EXPECT(s.greetings() == before);
   }
 }
 
 UNIT_TEST(a_process_that_stood_still_while_it_connected_hears_the_greeting_before_it_gives_the_server_up) {
-  for (const Nanos stands : {2'500 * kMillisecond, 1'050 * kMillisecond, 999 * kMillisecond + 800'000}) {
+  for (const Nanos time : kStandsStill) {
     OneServer s;
-    Wanted &wanted = s.a.acquire({"k"}, waiting_ms(0));
-    s.world.run_for(150'000);
-    s.a.host().pause();
-    if (stands < 1'000 * kMillisecond) s.node.freeze();
-    s.world.run_for(stands);
-    s.node.thaw();
-    s.a.host().go_on();
-    s.world.run_ms(50);
-    EXPECT(wanted.is(Status::OK));
+    EXPECT(s.asks_and_stands_still(time).is(Status::OK));
   }
 }
 
