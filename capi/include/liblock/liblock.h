@@ -377,7 +377,7 @@ typedef struct liblock_context_options {
   liblock_open_callback on_open; /* called once per table, on the thread that opens, before open returns */
   void *on_open_user_data;
   const void *prefix;           /* (table) put before every key; local "", servers "liblock:" */
-  size_t prefix_size;           /* 0 to 256 bytes; used only when prefix is not NULL */
+  size_t prefix_size;           /* 0 to 256 bytes, 0 = no prefix at all; used only when prefix is not NULL */
   int64_t cleanup_interval_ms;  /* (table) between sweeps for overdue locks; local 300,000; -1 = off; 0 is invalid */
   int64_t cleanup_batch_size;   /* (table) entries looked at per step of a sweep; local 100; 1 to 65,536 */
   int64_t max_ttl_ms;           /* (table) longest ttl accepted; local: no bound; one server 86,400,000, which is also
