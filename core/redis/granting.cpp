@@ -52,7 +52,11 @@ void Waiting::take(AcquireRequest &request, const std::shared_ptr<Lease> &lease,
   if (instance_.holds.is_full()) return finish(request, Status::LIMIT);
   // Of keys that it holds already it cannot have used one.
   const bool used_all = lease != nullptr && lease->names.size() == request.keys_.size();
-  used_all ? drop_words(request) : static_cast<void>(leave_words(request));
+  if (used_all) {
+    drop_words(request);
+  } else {
+    leave_words(request);
+  }
   if (lease != nullptr) forget_id(request);
   if (lease != nullptr) instance_.passing_on.granted(request, *lease, others_wait);
   grant_handle(request, lease, sent_at);

@@ -93,13 +93,14 @@ UNIT_TEST(whoever_stands_behind_an_owner_who_is_sent_away_keeps_the_place_he_cam
 }
 
 UNIT_TEST(an_owner_is_sent_away_from_a_line_wherever_the_key_is_held) {
-  for (const char *holder : {"another process", "a foreign client", "the line's own process"}) {
+  enum class Holder : uint8_t { AnotherProcess, ForeignClient, OwnProcess };
+  for (const Holder holder : {Holder::AnotherProcess, Holder::ForeignClient, Holder::OwnProcess}) {
     for (const bool is_named : {true, false}) {
       Stage s(1, with_front_alone());
       const auto named = s.a.owner("worker"), other = s.a.owner("colleague");
       const auto owner = is_named ? named : nullptr;
       const std::string id = is_named ? named->id() : s.a.instance().id;
-      const bool is_foreign = holder[2] == 'f', is_own = holder[0] == 't';
+      const bool is_foreign = holder == Holder::ForeignClient, is_own = holder == Holder::OwnProcess;
       Process &by = is_own ? s.a : s.b;
       Wanted *const held = is_foreign ? nullptr : &by.acquire({"k"}, waiting_ms(10'000), by.owner("holder"));
       if (is_foreign) s.node.ask({"SET", "liblock:k", "theirs"});
