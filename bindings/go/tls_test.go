@@ -76,14 +76,20 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
+// freePort is not one of those that connections are given: one of these could take it before its server does.
 func freePort(t *testing.T) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		above, err := rand.Int(rand.Reader, big.NewInt(10_000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := 10_000 + int(above.Int64())
+		if listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			listener.Close()
+			return port
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // behindTLS starts a server that wants to know its clients.

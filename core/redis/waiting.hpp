@@ -171,6 +171,7 @@ class Waiting final : public RemoteWaiting {
   bool leave_words(AcquireRequest &request, size_t lacks = SIZE_MAX);
   void drop_words(AcquireRequest &request);
   void pass_words_on();
+  void is_woken_no_more(AcquireRequest &request);
   void remember_id(AcquireRequest &request);
   void forget_id(AcquireRequest &request);
 

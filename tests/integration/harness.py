@@ -46,14 +46,25 @@ def quiet_ports():
     return range(max(1024, least - 12000), least) if least > 2048 else range(20000, 32000)
 
 
+CLAIMS = {}  # port: the name that says to all processes that it is taken, as long as this one lives
+
+
 def free_port():
-    """A port that no connection takes meanwhile, also not while its server is down for a moment."""
-    for _ in range(100):
-        port = secrets.choice(quiet_ports())
+    """A port that no connection is given and no other test takes meanwhile, also not while its server is down for a
+    moment. Until give_port_back, or the end of this process."""
+    for port in secrets.SystemRandom().sample(quiet_ports(), len(quiet_ports())):
+        claim = socket.socket(socket.AF_UNIX)
         with socket.socket() as probe, contextlib.suppress(OSError):
+            claim.bind(f"\0liblock-port-{port}")
             probe.bind(("127.0.0.1", port))
+            CLAIMS[port] = claim
             return port
+        claim.close()
     raise RuntimeError("there is no free port")
+
+
+def give_port_back(port):
+    CLAIMS.pop(port).close()
 
 
 def encode(*words):
@@ -91,6 +102,7 @@ class Server:
         self.path = str(self.directory / "s")
         self.port = free_port()
         self.tls_port = free_port() if tls else 0
+        self.claimed = [port for port in (self.port, self.tls_port) if port]
         self.arguments = [str(a) for a in arguments]
         if tls:
             self.arguments += ["--tls-port", str(self.tls_port), "--tls-cert-file", tls["certificate"],
@@ -215,6 +227,8 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
             self.kill()
+        while self.claimed:  # a second stop gives nothing back that is somebody else's by then
+            give_port_back(self.claimed.pop())
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def __enter__(self):
