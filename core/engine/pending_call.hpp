@@ -51,7 +51,7 @@ class PendingCall {
   EnginePart *engine_part = nullptr;
   // Where that is built, if the call is one that engines build it in. The call says where: what every end touches
   // should lie together, and the room is large.
-  static constexpr size_t kEngineRoom = 768;
+  static constexpr size_t kEngineRoom = 784;
   virtual std::byte *engine_room() { return nullptr; }
 
   // Nobody refers to the call or to its engine's side any more: its memory may go.

@@ -345,6 +345,11 @@ bool LockTable::end_global_wait(Waiter &waiter, Status status, Deferred &deferre
 
 // With global_.mutex. The waiter, pending, queued or watching, ends.
 void LockTable::leave_global(Waiter &waiter, Status status, Deferred &deferred) {
+  dequeue_global(waiter, deferred);
+  finish(waiter, status, deferred);
+}
+
+void LockTable::dequeue_global(Waiter &waiter, Deferred &deferred) {
   waiter.where.store(Waiter::kNowhere);
   if (waiter.record != nullptr) waiter.record->queued = nullptr;
   waiters_.fetch_sub(1);
@@ -356,7 +361,6 @@ void LockTable::leave_global(Waiter &waiter, Status status, Deferred &deferred) 
     global_.queue.remove(waiter);
     if (global_.deadline.load() != kNever) nudge_global_head(deferred);
   }
-  finish(waiter, status, deferred);
 }
 
 // While it is the one asked for, it finds out itself which of the keys that it waits for become overdue; else

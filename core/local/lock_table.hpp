@@ -223,6 +223,11 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void raise_owner_tokens(LocalOwner &owner, uint64_t token);
   // After the end of a compound acquire, with no lock held: keeps the record or gives everything back.
   void conclude(Waiter &waiter);
+  // own_waits.cpp
+  static bool goes_on_with_own(const Waiter &waiter);
+  static bool came_to_hold(const Waiter &waiter);
+  void look_at_own_waits(LocalOwner &owner);
+  void reenter_global(LocalOwner &owner, Deferred &deferred);
   void abandon(Record &record);
   void unlink_and_unpin(Record &record);
   void unpin(Record &record);
@@ -284,6 +289,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void free_global(Deferred &deferred);
   void next_global(Deferred &deferred);
   void leave_global(Waiter &waiter, Status status, Deferred &deferred);
+  void dequeue_global(Waiter &waiter, Deferred &deferred);
   bool end_global_wait(Waiter &waiter, Status status, Deferred &deferred);
   Pass try_pass(const LocalOwner &owner, const Record *record);
   void drop_pass(Pass pass, Deferred &deferred);

@@ -114,6 +114,7 @@ class LocalOwner final : public Owner, public std::enable_shared_from_this<Local
   // Named owners only: all that it holds or waits for. Guarded by mutex.
   List<Record, &Record::owner_links> records;
   std::atomic<uint32_t> keys_held{0};  // named owners only
+  std::atomic<uint32_t> own_waits{0};  // of requests that go on with what he holds (own_waits.cpp), for keys
   size_t place = SIZE_MAX;             // among the table's; guarded by its owners_mutex_
   size_t place_in_engine = SIZE_MAX;   // guarded by that one's owners_mutex_
 };

@@ -224,6 +224,7 @@ bool Waiting::has_rivals(const Attempt &attempt) const {
 }
 
 void Waiting::failed(Request &request, Attempt &attempt) {
+  if (has_come_to_hold(request, attempt.lock_keys())) return ask_anew(request);
   note_votes(request, attempt);
   if (const NodeSet others = attempt.others_that_decide(); others != 0 && !has_rivals(attempt)) {
     request.seen_by_ |= request.line_id_.empty() ? 0 : others;
@@ -391,18 +392,29 @@ void Waiting::let_go(RemoteRequest &remote) {
     request.place_ = static_cast<int32_t>(Front::position(request));
     request.length_ = static_cast<int32_t>(request.line->standing.size());
   }
-  instance_.passing_on.let_go(request);
   if (request.committing_ != nullptr) *std::exchange(request.committing_, nullptr) = nullptr;
-  drop_attempt(request);
-  if (!request.line_id_.empty()) {
-    if (request.grant.handle == 0) leave_lines(request, request.seen_by_);
-    lines_.erase(request.line_id_);
-    request.line_id_.clear();
-  }
+  const bool has_won = request.grant.handle != 0 && (request.grant.flags & LIBLOCK_RESULT_REENTERED) == 0;
+  if (has_won) request.seen_by_ = 0;  // its attempt sees to those
+  withdraw(request);
   if (request.was_queued_) {
     request.grant.queue_position = request.place_;
     request.grant.queue_length = request.length_;
   }
+}
+
+void Waiting::withdraw(RemoteRequest &remote) {
+  auto &request = static_cast<Request &>(remote);
+  instance_.passing_on.let_go(request);
+  drop_attempt(request);
+  if (request.line_id_.empty()) return;
+  leave_lines(request, std::exchange(request.seen_by_, 0));
+  lines_.erase(request.line_id_);
+  request.line_id_.clear();
+}
+
+void Waiting::ask_anew(RemoteRequest &remote) {
+  drop_attempt(static_cast<Request &>(remote));
+  ask(remote);
 }
 
 // Those who heard nothing for a while.

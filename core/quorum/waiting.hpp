@@ -107,6 +107,8 @@ class Waiting final : public RemoteWaiting {
     return static_cast<const Request &>(request).leads_others();
   }
   void let_go(RemoteRequest &request) override;
+  void withdraw(RemoteRequest &remote) override;
+  void ask_anew(RemoteRequest &remote) override;
   void arm(RemoteRequest &request) override;
   Status ending_of(Status usual) const override;
   Status may_reenter(const RemoteRequest &request, const Lease &held) const override;

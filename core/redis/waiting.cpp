@@ -105,15 +105,17 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
   request.grant.busy_key = static_cast<uint32_t>(at);
   if (std::exchange(request.goes_to_end_, false)) tell_requeued(request, reply);
   tell_busy(request, key, reply);
-  if (request.params_.tries_once()) {
-    forget_id(request);  // nothing of it is there
-    return finish(request, Status::BUSY);
+  request.since_us_ = reply.at(4).integer;
+  request.ticket_us_ = reply.at(8).integer;
+  if (request.params_.tries_once()) forget_id(request);  // nothing of it is there
+  if (has_come_to_hold(request, attempt.lock_keys())) {
+    give_up(request);
+    return ask(request);
   }
+  if (request.params_.tries_once()) return finish(request, Status::BUSY);
   if (!request.was_queued_ && !begins_to_wait(request)) return;
   const bool is_new = !request.has_place_ || request.queued_at_ != at;
   request.has_place_ = !request.barges();
-  request.since_us_ = reply.at(4).integer;
-  request.ticket_us_ = reply.at(8).integer;
   if (request.requeue_at_ == kNever && request.params_.queue_ttl != kNever)
     request.requeue_at_ = instance_.runtime->now() + request.params_.queue_ttl;
   const Nanos delay = search_delay(request);
@@ -305,11 +307,16 @@ void Waiting::let_go(RemoteRequest &ending) {
     request.place_ = Front::position(request);
     request.length_ = static_cast<int64_t>(request.line->standing.size());
   }
-  instance_.passing_on.let_go(request);
-  give_up(request);
+  withdraw(request);
   if (!request.was_queued_) return;
   request.grant.queue_position = request.place_;
   request.grant.queue_length = request.length_;
+}
+
+void Waiting::withdraw(RemoteRequest &waiting) {
+  auto &request = static_cast<AcquireRequest &>(waiting);
+  instance_.passing_on.let_go(request);
+  give_up(request);
 }
 
 void Waiting::sent_away(Bytes message) {

@@ -136,6 +136,7 @@ class Waiting final : public RemoteWaiting {
     return request.has_place_ || request.leads_others();
   }
   void let_go(RemoteRequest &ending) override;
+  void withdraw(RemoteRequest &waiting) override;
   void arm(RemoteRequest &waiting) override;
   Status ending_of(Status usual) const override;
   void answered(AcquireRequest &request, Attempt &attempt, const Reply &reply);

@@ -6,6 +6,7 @@
 
 #include "base/read_number.hpp"
 #include "remote/remote_instance.hpp"
+#include "remote/remote_request.hpp"
 
 namespace liblock {
 
@@ -114,7 +115,10 @@ void adopt_lock(RemoteInstance &instance, Ask &ask, const LeaseRef &lease, AskDo
                           instance.reentry.remember(*adopted);
                           ask.lock = handle;
                           ask.view = instance.holds.view(handle);
-                          return done(ask.view.status, why);
+                          const std::shared_ptr<RemoteOwner> owner = adopted->owner;
+                          const LeaseRef confirmed = adopted->parts.front().lease;
+                          done(ask.view.status, why);
+                          return instance.waits().comes_to_hold(owner, confirmed);
                         }
                         // What is left of its lease runs out by itself, or somebody adopts it after all.
                         if (adopted != nullptr) {

@@ -70,6 +70,7 @@ RemoteWaiting::~RemoteWaiting() { remote_.runtime->cancel(go_on_); }
 
 void RemoteWaiting::start(RemoteRequest &request) {
   all_.push_back(&request);
+  if (request.may_reenter()) request.owner_->requests.push_back(&request);
   if (remote_.is_closing || request.owner_->closed.load()) return finish(request, Status::CLOSED);
   ask(request);
 }
@@ -126,11 +127,10 @@ void RemoteWaiting::go_on() {
 bool RemoteWaiting::reenter(RemoteRequest &request) {
   request.reentered_.clear();
   const AcquireParams &params = request.params_;
-  if (!request.owner_->named() || params.on_conflict == LIBLOCK_ON_CONFLICT_WAIT) return false;
-  const Nanos now = remote_.clock.now();
+  if (!request.may_reenter()) return false;
   for (const Bytes key : request.keys_) {
-    const Reentry::Held *held = remote_.reentry.find(*request.owner_, key);
-    if (held == nullptr || held->part.lease->is_over(now)) continue;
+    const Reentry::Held *held = held_by_owner(request, key);
+    if (held == nullptr) continue;
     if (params.on_conflict == LIBLOCK_ON_CONFLICT_FAIL) {
       finish(request, Status::ALREADY_HELD);
       return true;
@@ -151,6 +151,43 @@ bool RemoteWaiting::reenter(RemoteRequest &request) {
   return true;
 }
 
+const Reentry::Held *RemoteWaiting::held_by_owner(const RemoteRequest &request, Bytes lock_key) const {
+  const Reentry::Held *held = remote_.reentry.find(*request.owner_, lock_key);
+  return held != nullptr && !held->part.lease->is_over(remote_.clock.now()) ? held : nullptr;
+}
+
+bool RemoteWaiting::has_come_to_hold(const RemoteRequest &request, const LockKeys &lock_keys) const {
+  if (!request.may_reenter()) return false;
+  for (const Bytes lock_key : lock_keys) {
+    if (held_by_owner(request, lock_key) != nullptr) return true;
+  }
+  return false;
+}
+
+// Others of his ask again when an attempt of theirs has failed. The end of one may bring the end, or the lock, of
+// another.
+void RemoteWaiting::comes_to_hold(const std::shared_ptr<RemoteOwner> &owner, const LeaseRef &lease) {
+  for (OwnedRequest *one = owner->requests.front(); one != nullptr;) {
+    OwnedRequest *next = decltype(owner->requests)::next(one);
+    auto &request = static_cast<RemoteRequest &>(*one);
+    const bool names_one = std::any_of(lease->keys.begin(), lease->keys.end(), [&](const Lease::Key &key) {
+      return request.keys_.contains(key.lock_key);
+    });
+    if (names_one && request.state_ == RemoteRequest::State::Waiting) {
+      owner->requests.remove(one);
+      request.is_looked_at_ = true;
+      looked_at_.push_back(one);
+    }
+    one = next;
+  }
+  while (OwnedRequest *one = looked_at_.pop_front()) {
+    auto &request = static_cast<RemoteRequest &>(*one);
+    request.is_looked_at_ = false;
+    request.owner_->requests.push_back(one);
+    if (request.state_ == RemoteRequest::State::Waiting && has_come_to_hold(request, request.keys_)) ask_anew(request);
+  }
+}
+
 bool RemoteWaiting::still_reenters(const RemoteRequest &request) const {
   const Nanos now = remote_.clock.now();
   return std::all_of(request.reentered_.begin(), request.reentered_.end(), [&](const HeldLock::Part &part) {
@@ -167,9 +204,11 @@ void RemoteWaiting::may_be_taken_away(Bytes lock_key) {
 
 void RemoteWaiting::grant_handle(RemoteRequest &request, const LeaseRef &lease, Nanos sent_at) {
   const bool may_be_taken = request.may_be_taken_;
+  const std::shared_ptr<RemoteOwner> owner = lease != nullptr && request.owner_->named() ? request.owner_ : nullptr;
   give_handle(request, lease, sent_at);  // may be the end of the request
   if (may_be_taken && lease != nullptr && lease->state.load() == Lease::State::Held)
     remote_.verify_leases({lease}, nullptr);
+  if (owner != nullptr) comes_to_hold(owner, lease);
 }
 
 void RemoteWaiting::give_handle(RemoteRequest &request, const LeaseRef &lease, Nanos sent_at) {
@@ -216,6 +255,7 @@ void RemoteWaiting::succeed(RemoteRequest &request) {
 
 // The end of the request waits for the answer; where the request ends before, its handle goes back.
 void RemoteWaiting::extend_reentered(RemoteRequest &request) {
+  withdraw(request);
   request.state_ = RemoteRequest::State::Asking;
   auto asked_by = std::make_shared<RemoteRequest *>(&request);
   request.extending_ = asked_by;
@@ -240,6 +280,7 @@ void RemoteWaiting::extend_reentered(RemoteRequest &request) {
                        if (status == Status::OK) return succeed(ended);
                        if (status == Status::LOST) {
                          remote_.release(std::exchange(ended.grant.handle, 0), nullptr);
+                         ended.grant.flags &= ~uint32_t{LIBLOCK_RESULT_REENTERED};
                          return ask(ended);  // what it would have reentered is no more
                        }
                        remote_.note_trouble(status, why);
@@ -301,6 +342,7 @@ void RemoteWaiting::finish(RemoteRequest &request, Status status) {
     remote_.release(std::exchange(request.grant.handle, 0), nullptr);
   (request.is_ending_ ? ending_ : all_).remove(&request);
   leave_lists(request);
+  if (request.may_reenter()) (request.is_looked_at_ ? looked_at_ : request.owner_->requests).remove(&request);
   if (request.was_queued_) --remote_.counts.waiters;
   if (status == Status::TIMEOUT || status == Status::RETRIES_EXHAUSTED) ++remote_.counts.timeouts;
   if (status == Status::CANCELED) ++remote_.counts.canceled;

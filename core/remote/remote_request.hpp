@@ -23,13 +23,14 @@
 #include "engine/acquire_params.hpp"
 #include "lease/retry_policy.hpp"
 #include "remote/holds.hpp"
+#include "remote/reentry.hpp"
 #include "runtime/inbox.hpp"
 
 namespace liblock {
 
 class RemoteInstance;
 
-class RemoteRequest : public LoopTask, public Timer {
+class RemoteRequest : public LoopTask, public Timer, public OwnedRequest {
  public:
   enum class State : uint8_t { New, Asking, Waiting, Over };
 
@@ -50,6 +51,8 @@ class RemoteRequest : public LoopTask, public Timer {
 
   // Its owner holds that key already.
   bool reenters(Bytes lock_key) const;
+  // What he holds is its own as well.
+  bool may_reenter() const { return owner_->named() && params_.on_conflict != LIBLOCK_ON_CONFLICT_WAIT; }
   // When its wait is over, or its next retry is to be counted.
   Nanos next_bound() const;
 
@@ -74,6 +77,7 @@ class RemoteRequest : public LoopTask, public Timer {
   bool may_be_taken_ = false;   // word of that came since its attempt began
   bool takes_turn_ = false;
   bool is_held_back_ = false;   // it stands in held_back_, and not in asked_for_
+  bool is_looked_at_ = false;   // it stands in looked_at_, and not among those of its owner
   ListLinks<RemoteRequest> all_links_, asked_for_links_;
 };
 
@@ -94,6 +98,8 @@ class RemoteWaiting {
   // By word that has come; of this lock key, or of any (empty). The word may be here before the grant that it means:
   // what an attempt under way is granted is verified.
   void may_be_taken_away(Bytes lock_key);
+  // Those of an owner who wait for what he has now would wait for himself.
+  void comes_to_hold(const std::shared_ptr<RemoteOwner> &owner, const LeaseRef &lease);
   virtual void on_timer(RemoteRequest &request, Nanos now) = 0;
 
  protected:
@@ -116,6 +122,13 @@ class RemoteWaiting {
 
   // An attempt, unless its owner holds all of it, or was closed.
   void ask(RemoteRequest &request);
+  // The same for one that waits: its owner holds a key of it by now. What it has of an attempt that has failed is for
+  // nothing.
+  virtual void ask_anew(RemoteRequest &request) { ask(request); }
+  // Nothing of it may stay in a line that could bring it a lock: it has all of it from its owner, or will know soon.
+  virtual void withdraw(RemoteRequest &request) = 0;
+  // Of keys that an attempt of it could not have: its owner holds one of them by now.
+  bool has_come_to_hold(const RemoteRequest &request, const LockKeys &lock_keys) const;
   // Its owner holds what he held when the attempt was sent: he may have lost it, given it back, or given it to somebody
   // else with its lease.
   bool still_reenters(const RemoteRequest &request) const;
@@ -160,12 +173,14 @@ class RemoteWaiting {
   void go_on();
   void time_is_over(RemoteRequest &request, Status usual);
   bool reenter(RemoteRequest &request);
+  const Reentry::Held *held_by_owner(const RemoteRequest &request, Bytes lock_key) const;
   void extend_reentered(RemoteRequest &request);
   void give_handle(RemoteRequest &request, const LeaseRef &lease, Nanos sent_at);
   void succeed(RemoteRequest &request);
 
   RemoteInstance &remote_;
   All ending_;  // whom end_all is about to end
+  List<OwnedRequest, &OwnedRequest::owned_links> looked_at_;  // whose owners have come to hold a key of theirs
   // All whose attempts are under way, and others, who leave it when it is next read.
   AskedFor asked_for_, held_back_;
   RemoteRequest *has_turn_ = nullptr;  // of those who were held back

@@ -83,6 +83,25 @@ static void nested_holds_are_counted_and_the_key_is_free_after_the_last(void **s
   liblock_owner_free(owner);
 }
 
+static void threads_of_one_owner_that_wait_are_let_in_with_the_first_of_them(void **state) {
+  for (int round = 0; round < 20; round++) {
+    liblock_owner *owner = open_owner(*state, "o");
+    liblock_acquire_options mine = owned_by(owner);
+    mine.wait_ms = 10000;
+    const liblock_lock outer = take_with(*state, "k", NULL);
+    const liblock_bytes both[] = {{"k", 1}, {"l", 1}};
+    worker *workers[] = {worker_acquires(*state, "k", &mine), worker_acquires(*state, "k", &mine),
+                         worker_acquires_many(*state, both, 2, &mine)};
+    await_waiters(*state, COUNT_OF(workers));
+    assert_ok(liblock_release(*state, outer, NULL));
+    liblock_lock lock = 0;
+    for (size_t i = 0; i < COUNT_OF(workers); i++) assert_ok(worker_join(workers[i], &lock, NULL));
+    assert_int_equal(holds(*state, lock), 3);
+    liblock_owner_free(owner);
+    assert_ok(probe(*state, "k"));
+  }
+}
+
 static void another_owner_is_excluded_however_alike_its_name(void **state) {
   liblock_owner *one = open_owner(*state, "same");
   liblock_owner *two = open_owner(*state, "same");
@@ -372,6 +391,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       fresh(on_conflict_fail_answers_already_held),
       cmocka_unit_test(on_conflict_wait_waits_even_for_itself),
+      fresh(threads_of_one_owner_that_wait_are_let_in_with_the_first_of_them),
       fresh(reentry_gives_a_handle_of_its_own_on_the_same_hold_and_token),
       fresh(nested_holds_are_counted_and_the_key_is_free_after_the_last),
       fresh(another_owner_is_excluded_however_alike_its_name),

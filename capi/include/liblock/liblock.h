@@ -492,7 +492,7 @@ LIBLOCK_API liblock_status liblock_owner_id(liblock_context *context, const libl
 enum { LIBLOCK_ORDER_FIFO = 0, LIBLOCK_ORDER_LIFO = 1, LIBLOCK_ORDER_PRIORITY = 2, LIBLOCK_ORDER_ANY = 3 };
 enum { LIBLOCK_MODE_EXCLUSIVE = 0 };
 enum { LIBLOCK_BACKOFF_FIXED = 0, LIBLOCK_BACKOFF_LINEAR = 1, LIBLOCK_BACKOFF_EXPONENTIAL = 2 };
-/* What an acquire of a key does that the same named owner holds already. */
+/* What an acquire of a key does that the same named owner holds already, or comes to hold while this one waits. */
 enum {
   LIBLOCK_ON_CONFLICT_REENTER = 0,        /* a further handle on the same hold and token (default) */
   LIBLOCK_ON_CONFLICT_REENTER_EXTEND = 1, /* the same, and the lease is set anew by this acquire's ttl_ms; with its

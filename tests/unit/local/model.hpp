@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a table with a few keys does, said as plainly as possible and without a line of the table's code:
 // requests of named owners that reenter, wait in order of arrival, take all keys at once or those before the
-// first busy one.
+// first busy one, and wait for no key that their owner has come to hold.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +18,7 @@ struct Request {
   std::vector<int> keys;  // ascending
   State state = State::Waiting;
   std::vector<int> taken = {};
+  bool took_any = false;  // that its owner did not hold
   bool has(int key) const { return std::find(taken.begin(), taken.end(), key) != taken.end(); }
 };
 
@@ -37,7 +38,7 @@ class Table {
     run_handed();
   }
   void cancel(int request) {
-    for (auto &queue : queues_) queue.erase(std::remove(queue.begin(), queue.end(), request), queue.end());
+    leave_queues(request);
     requests[request].state = State::Canceled;
     give_back(request);
     run_handed();
@@ -60,22 +61,41 @@ class Table {
     Request &r = requests[number];
     std::vector<int> wanted;
     std::optional<int> busy;
+    bool takes_any = false;
     for (const int key : r.keys) {
       if (r.has(key)) continue;
       const int who = holder(key);
       if (who != -1 && who != r.owner && !busy) busy = key;
       if (!busy) wanted.push_back(key);
+      if (!busy && who == -1) takes_any = true;
     }
     if (busy && try_once) {
       r.state = State::Busy;
       return;
     }
     r.taken.insert(r.taken.end(), wanted.begin(), wanted.end());
+    r.took_any = r.took_any || takes_any;
     if (busy) {
       queues_[*busy].push_back(number);
     } else {
       r.state = State::Held;
+      if (r.took_any) let_own_go_on(r.owner);
     }
+  }
+  void let_own_go_on(int owner) {
+    std::vector<int> own;
+    for (int key = 0; key < kKeysMax; ++key) {
+      if (holder(key) != owner) continue;
+      for (const int r : queues_[key]) {
+        if (requests[r].owner == owner) own.push_back(r);
+      }
+    }
+    std::sort(own.begin(), own.end());
+    for (const int r : own) leave_queues(r);
+    for (const int r : own) advance(r, false);
+  }
+  void leave_queues(int request) {
+    for (auto &queue : queues_) queue.erase(std::remove(queue.begin(), queue.end(), request), queue.end());
   }
   // A key without holder goes to the first who waits for it; who has one key of several goes on once all are
   // given back.
@@ -90,6 +110,7 @@ class Table {
       const int next = queues_[key].front();
       queues_[key].pop_front();
       requests[next].taken.push_back(key);
+      requests[next].took_any = true;
       handed_.push_back(next);
     }
   }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Requests of a named owner that wait while another of his is granted: those that wait for what he has by now would
+// wait for himself, and no search for deadlocks would find it, since nobody else is part of it. They leave their queues
+// and go on, as if they had been handed one of several keys, and find a key that they may reenter.
+#include <new>
+
+#include "local/shard_locks.hpp"
+
+namespace liblock {
+
+bool LockTable::goes_on_with_own(const Waiter &waiter) {
+  return waiter.record != nullptr && waiter.kind == Waiter::Kind::Lock && waiter.owner->named() &&
+         waiter.params->on_conflict != LIBLOCK_ON_CONFLICT_WAIT;
+}
+
+// Its end was a grant of what its owner did not hold.
+bool LockTable::came_to_hold(const Waiter &waiter) {
+  return waiter.owner->named() && waiter.grant.status == Status::OK &&
+         (waiter.grant.flags & LIBLOCK_RESULT_REENTERED) == 0;
+}
+
+// With no lock held. Whoever was queued before the grant is seen: it was under the lock of the same shard.
+void LockTable::look_at_own_waits(LocalOwner &owner) {
+  Deferred deferred(*this);
+  if (global_.gate_owner.load() == &owner) reenter_global(owner, deferred);
+  if (owner.own_waits.load() == 0) return;
+  const std::lock_guard lock(owner.mutex);
+  for (Record *r = owner.records.front(); r != nullptr; r = List<Record, &Record::owner_links>::next(r)) {
+    if (r->all_held.load() || r->global) continue;
+    const ShardLocks locks(*this, *r);
+    Waiter *waiter = r->queued;
+    if (waiter == nullptr || !goes_on_with_own(*waiter)) continue;
+    const uint32_t index = waiter->index;
+    Shard &shard = shards_[waiter->wanted->shard];
+    if (shard.entry(index).owner != &owner) continue;
+    leave_queue(*waiter, shard);
+    after_leaving(shard, index, deferred);
+    waiter->grant.flags |= LIBLOCK_RESULT_WAITED;
+    finish(*waiter, Status::OK, deferred);
+  }
+}
+
+void LockTable::reenter_global(LocalOwner &owner, Deferred &deferred) {
+  const std::lock_guard lock(global_.mutex);
+  if (global_.handles.empty() || global_.owner != &owner) return;
+  for (auto *list : {&global_.queue.strict, &global_.queue.any}) {
+    for (Waiter *w = list->front(); w != nullptr;) {
+      Waiter &waiter = *w;
+      w = WaitQueue::Waiters::next(w);
+      if (waiter.owner != &owner || !goes_on_with_own(waiter)) continue;
+      if (waiter.params->on_conflict == LIBLOCK_ON_CONFLICT_FAIL) {
+        leave_global(waiter, Status::ALREADY_HELD, deferred);
+        continue;
+      }
+      try {
+        global_.handles.reserve(global_.handles.size() + 1);
+      } catch (const std::bad_alloc &) {
+        return;  // they wait on
+      }
+      dequeue_global(waiter, deferred);
+      waiter.grant.flags |= LIBLOCK_RESULT_WAITED;
+      hold_global_again(waiter, deferred);
+    }
+  }
+}
+
+}  // namespace liblock
