@@ -271,7 +271,11 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
     }
   }
   complete_record(record, waiter, all_reentered, token, deadline);
-  if (shares) waiter.grant.remaining = clock_.left_until(first_end(record));
+  record.ends_at = deadline;
+  if (shares) {
+    tell_first_end(record, deferred);
+    waiter.grant.remaining = clock_.left_until(record.ends_at);
+  }
   if (!record.owner->named() && waiter.waits_begun.load(std::memory_order_relaxed) == 0) {
     // Nobody else has seen the acquire, and it has nothing to conclude.
     record.pins.store(1, std::memory_order_relaxed);
@@ -279,14 +283,6 @@ bool LockTable::take_all(Record &record, Waiter &waiter, Deferred &deferred) {
   }
   finish(waiter, Status::OK, deferred);
   return true;
-}
-
-// The lease of a key that older handles hold too is theirs, and may be the shorter one.
-Nanos LockTable::first_end(const Record &record) {
-  Nanos end = kNever;
-  for (uint32_t i = 0; i < record.key_count; ++i)
-    end = std::min(end, shards_[record.refs[i].shard].deadline(record.refs[i].index));
-  return end;
 }
 
 // Credits for all of the record's wanted keys in this shard.

@@ -27,6 +27,9 @@ void Deferred::run() {
     } else if (Record *record = lost_; record != nullptr) {
       lost_ = record->next_deferred;
       table_.reap(*record);
+    } else if (Record *at = looked_at_; at != nullptr) {
+      looked_at_ = at->next_looked_at;
+      table_.look_at_leases(*at);
     } else if (std::exchange(global_looks_, false)) {
       table_.look_at_global();
     } else if (LocalRequest *driven = driven_; driven != nullptr) {

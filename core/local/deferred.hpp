@@ -39,6 +39,13 @@ class Deferred {
     record->next_deferred = lost_;
     lost_ = record;
   }
+  // The lease of one of its keys was set apart, or is over. With the lock of the shard of a key that it holds.
+  void look_at_leases(Record &record) {
+    if (record.look_pending.exchange(true)) return;  // another thread is about to
+    record.pins.fetch_add(1, std::memory_order_relaxed);
+    record.next_looked_at = looked_at_;
+    looked_at_ = &record;
+  }
   // Nobody is left for whom the pending global lock waits, or the lease of somebody moved, by whose end it is to look.
   void global_must_look() { global_looks_ = true; }
   // It was told something under a lock.
@@ -61,6 +68,7 @@ class Deferred {
   LocalRequest **driven_tail_ = &driven_;
   LocalRequest *nudged_ = nullptr;
   Record *lost_ = nullptr;
+  Record *looked_at_ = nullptr;
   Trace *told_ = nullptr;
   bool global_looks_ = false;
 };

@@ -42,6 +42,7 @@ void LockTable::set_shared(Shard &shard, uint32_t index, Nanos deadline, Deferre
   nudge_head(shard, index, deferred);
   lease_moved(shard, deadline, deferred);
   arm_timers(shard.entry(index), deadline);
+  look_at_others(shard.entry(index), deadline, deferred);
 }
 
 // The same. The acquire of a key is granted that was taken just now, with its lease, or was kept without one while the

@@ -242,7 +242,7 @@ void LockTable::nudge_head(Shard &shard, uint32_t index, Deferred &deferred) {
   WaitQueue *queue = shard.entry(index).queue;
   if (queue == nullptr) return;
   Waiter *head = queue->strict.empty() ? queue->any.front() : queue->strict.front();
-  const bool lease_matters = shard.deadline(index) != kNever || is_behind_lease(shard);
+  const bool lease_matters = is_leased(shard, index);
   if (head != nullptr &&
       (lease_matters || (head->request == nullptr && head->params->order != LIBLOCK_ORDER_ANY))) {
     nudge(*head, deferred);

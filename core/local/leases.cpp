@@ -120,6 +120,7 @@ Status LockTable::extend(const void *instance, Handle h, Nanos ttl, bool add, Ho
   ShardLocks locks(*this, *record, true);
   if (view_record(*record, clock_.now()).status != Status::OK) return Status::LOST;
   if (ttl != kNever && !add) record->ttl = ttl;  // what renewals set from now on
+  record->ends_at = new_deadline(record->ends_at);  // first: no key's lease is then set apart
   for (uint32_t i = 0; i < record->key_count; ++i) {
     const KeyRef &ref = record->refs[i];
     if (ref.state != KeyRef::State::Held) continue;

@@ -9,7 +9,7 @@
 //   admin.cpp        taking away, closing owners      views.cpp     inspect, list, statistics
 //   tracing.cpp      what instrumentation is told
 //   by_value.cpp     changes without a handle         given_back.cpp what is left of a reentry's extension
-//   carrying.cpp     values of several handles
+//   carrying.cpp     values of several handles        first_end.cpp leases of one lock that differ
 //
 // Lock order: LocalOwner::mutex < global_.mutex < Shard::mutex (ascending number) < leaves. No user code runs
 // under any.
@@ -143,6 +143,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
 
   // Runs after locks were let go; called by Deferred.
   void reap(Record &record);
+  void look_at_leases(Record &record);
   void look_at_global();
 
   std::atomic<bool> leases_used{false};  // some lock had an expiry: sweeps are worth while
@@ -218,7 +219,6 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   static uint32_t handles_on(const Entry &entry);
 
   // records.cpp
-  Nanos first_end(const Record &record);
   void complete_record(Record &record, Waiter &waiter, bool all_reentered, uint64_t token, Nanos deadline);
   void raise_owner_tokens(LocalOwner &owner, uint64_t token);
   // After the end of a compound acquire, with no lock held: keeps the record or gives everything back.
@@ -311,6 +311,12 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   bool end_global_if_overdue(Nanos now);
   bool end_global_if_overdue(Nanos now, Deferred &deferred);
   bool is_behind_lease(const Shard &shard) const;
+  // With the shard's lock: some lease ends the wait for this key.
+  bool is_leased(Shard &shard, uint32_t index) const {
+    if (shard.deadline(index) != kNever || is_behind_lease(shard)) return true;
+    const Entry &entry = shard.entry(index);
+    return entry.refs != nullptr && ends_by_some_key(entry);
+  }
   void tell_global_lease(Deferred &deferred);
   void nudge_global_head(Deferred &deferred);
   Nanos tend_global(const Waiter &waiter, Nanos now, Deferred &deferred);
@@ -324,6 +330,13 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void arm_timer(Record &record, Nanos deadline);
   Nanos timer_due(const Record &record, Nanos deadline);
   Nanos tend_global_lease(Handle h, Nanos now);
+
+  // first_end.cpp
+  Nanos first_end(const Record &record);
+  void tell_first_end(Record &record, Deferred &deferred);
+  static bool ends_by_some_key(const Entry &entry);
+  static Nanos end_by_any_key(const Entry &entry, Nanos now, Deferred &deferred);
+  static void look_at_others(const Entry &entry, Nanos deadline, Deferred &deferred);
 
   // given_back.cpp
   void extend_shared(Shard &shard, KeyRef &ref, Nanos deadline, Deferred &deferred);

@@ -78,7 +78,11 @@ struct Record {
   Nanos since = 0;             // the hold began, by the coarse clock
   Nanos initial_ttl = kNever;  // that it began with
   Nanos hold_until = kNever;   // max_hold
+  // Of several keys of a named owner: the first end of their leases, or one that is earlier; or a look is pending. Goes
+  // by the locks of its shards as ttl does; see first_end.cpp.
+  Nanos ends_at = kNever;
   bool renew = false;
+  std::atomic<bool> look_pending{false};
   liblock_callback on_lost = nullptr;
   void *on_lost_user_data = nullptr;
   // Where on_lost is wanted, and what a blank record keeps of an earlier hold: a loss may be found by any thread, which
@@ -104,6 +108,7 @@ struct Record {
   std::shared_ptr<LocalOwner>
       reaped_owner;  // of a lost record: its context may be freed before the reaper is done
   Record *next_deferred = nullptr;
+  Record *next_looked_at = nullptr;
   Record *next_free = nullptr;
 };
 

@@ -194,8 +194,7 @@ Status LockTable::enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred
     return static_cast<Status>(asked);
   }
   const bool timed = waiter.params->wait != kNever || waiter.params->retry.counts() ||
-                     waiter.params->queue_ttl != kNever || shard.deadline(index) != kNever ||
-                     is_behind_lease(shard) ||
+                     waiter.params->queue_ttl != kNever || is_leased(shard, index) ||
                      waiter.params->progress != nullptr ||
                      (waiter.owner->named() && options_.deadlock_detection);
   if (waiter.request != nullptr && timed) deferred.nudge(waiter.request);
@@ -224,7 +223,7 @@ void LockTable::after_leaving(Shard &shard, uint32_t index, Deferred &deferred) 
     pass_on(shard, index, deferred);
   } else if (entry.queue != nullptr && entry.queue->empty()) {
     shard.drop_queue(entry);
-  } else if (shard.deadline(index) != kNever || is_behind_lease(shard)) {
+  } else if (is_leased(shard, index)) {
     nudge_head(shard, index, deferred);
   }
 }
@@ -342,7 +341,7 @@ Nanos LockTable::act_for(Waiter &waiter, Nanos now, Deferred &deferred) {
   return std::min(next, tend_deadlock(waiter, now));
 }
 
-// Leases of the holder and of the global lock, place in the queue, and ANY's own try. Returns when to look again.
+// Leases of the holders and of the global lock, place in the queue, and ANY's own try. Returns when to look again.
 Nanos LockTable::tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferred &deferred) {
   // Before the shard's lock, which comes after the global lock's.
   end_global_if_overdue(now, deferred);
@@ -386,6 +385,7 @@ Nanos LockTable::tend_in_queue(Waiter &waiter, uint32_t where, Nanos now, Deferr
   const bool watches_lease = waiter.kind != Waiter::Kind::Lock || queue.strict.front() == &waiter ||
                              (queue.strict.empty() && queue.any.front() == &waiter);
   if (!watches_lease) return next;
+  if (entry.refs != nullptr) next = std::min(next, end_by_any_key(entry, now, deferred));
   return std::min({next, shard.deadline(index), shard.gated ? global_.deadline.load() : kNever});
 }
 

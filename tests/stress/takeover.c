@@ -2,7 +2,7 @@
  * Holders that never release in time. Threads walk over many keys with leases of one millisecond, so that
  * nearly every acquire takes over an overdue lock. Each grant leaves its token and its handle in the key's
  * cell: a key granted twice would show as two grants of one token, or as an earlier handle that is still held
- * after a later grant.
+ * after a later grant. And threads that sleep for keys of a lock of which another key gets a short lease.
  */
 #include "stress.h"
 
@@ -86,9 +86,102 @@ static void no_key_ever_has_two_holders_when_overdue_leases_are_taken_over(void 
   liblock_context_free(context);
 }
 
+enum { TRIOS = 3, PER_TRIO = 3, WAIT_MS = 20000 };
+
+/* One holds three keys, two wait for those whose own leases are long. */
+static struct trio {
+  pthread_barrier_t turn;
+  liblock_owner *owner;
+  uint32_t early; /* which key gets the short lease */
+} trios[TRIOS];
+static atomic_uint overslept;
+static unsigned rounds;
+
+static liblock_lock held_again(struct trio *mine, const uint32_t *keys, uint32_t count, int64_t ttl_ms) {
+  liblock_bytes bytes[PER_TRIO];
+  for (uint32_t i = 0; i < count; i++) bytes[i] = (liblock_bytes){&keys[i], sizeof keys[i]};
+  liblock_acquire_options options;
+  liblock_acquire_options_init(&options, sizeof options);
+  options.owner = mine->owner;
+  options.ttl_ms = ttl_ms;
+  options.on_conflict = count == 1 ? LIBLOCK_ON_CONFLICT_REENTER_EXTEND : LIBLOCK_ON_CONFLICT_REENTER;
+  liblock_lock lock = 0;
+  if (liblock_acquire_many(context, bytes, count, &options, &lock, NULL) != LIBLOCK_OK)
+    atomic_fetch_add(&violations, 1);
+  return lock;
+}
+
+static void hold_and_forget(struct trio *mine, const uint32_t *keys, uint64_t *random) {
+  mine->early = next_random(random) % PER_TRIO;
+  const uint32_t *early = &keys[mine->early];
+  liblock_lock locks[3] = {held_again(mine, early, 1, FOR_EVER_MS), 0, 0};
+  locks[1] = held_again(mine, keys, PER_TRIO, next_random(random) % 2 == 0 ? LIBLOCK_TTL_NONE : FOR_EVER_MS);
+  pthread_barrier_wait(&mine->turn);
+  for (uint32_t pause = next_random(random) % 4; pause > 0; pause--) sched_yield();
+  switch (next_random(random) % 3) {
+    case 0: liblock_extend(context, locks[0], 1, 0, NULL); break;
+    case 1: liblock_extend_key(context, early, sizeof *early, "", 0, 1, 0, NULL); break;
+    default: locks[2] = held_again(mine, early, 1, 1);
+  }
+  pthread_barrier_wait(&mine->turn);
+  for (int i = 0; i < 3; i++) {
+    if (locks[i] != 0 && liblock_release(context, locks[i], NULL) != LIBLOCK_LOST) atomic_fetch_add(&violations, 1);
+  }
+}
+
+static void sleep_for_another(struct trio *mine, const uint32_t *keys, uint64_t *random) {
+  pthread_barrier_wait(&mine->turn);
+  const uint32_t *key = &keys[(mine->early + 1 + next_random(random) % 2) % PER_TRIO];
+  liblock_acquire_options options;
+  liblock_acquire_options_init(&options, sizeof options);
+  options.wait_ms = atomic_load(&overslept) == 0 ? WAIT_MS : 0;
+  liblock_lock lock;
+  if (liblock_acquire(context, key, sizeof *key, &options, &lock, NULL) == LIBLOCK_OK) {
+    liblock_release(context, lock, NULL);
+  } else {
+    atomic_fetch_add(&overslept, 1);
+  }
+  pthread_barrier_wait(&mine->turn);
+}
+
+static void *play(void *argument) {
+  const unsigned number = (unsigned)(uintptr_t)argument - 1, of = number / 3;
+  uint64_t random = number * 977 + 1;
+  uint32_t keys[PER_TRIO];
+  for (uint32_t i = 0; i < PER_TRIO; i++) keys[i] = of * PER_TRIO + i;
+  for (unsigned i = 0; i < rounds; i++)
+    (number % 3 == 0 ? hold_and_forget : sleep_for_another)(&trios[of], keys, &random);
+  return NULL;
+}
+
+static void nobody_sleeps_through_the_end_of_a_lock_by_the_lease_of_another_key(void **state) {
+  (void)state;
+  rounds = scaled(200, 2000, 20000);
+  liblock_context_options options;
+  liblock_context_options_init(&options, sizeof options);
+  options.cleanup_interval_ms = -1; /* nobody but those who wait */
+  assert_int_equal(liblock_open("local:", &options, &context, NULL), LIBLOCK_OK);
+  for (int i = 0; i < TRIOS; i++) {
+    assert_int_equal(pthread_barrier_init(&trios[i].turn, NULL, 3), 0);
+    assert_int_equal(liblock_owner_open(context, "holder", 6, &trios[i].owner, NULL), LIBLOCK_OK);
+  }
+  crew all;
+  crew_start(&all, 3 * TRIOS, play);
+  crew_join(&all);
+  assert_int_equal(atomic_load(&overslept), 0);
+  assert_int_equal(atomic_load(&violations), 0);
+  assert_idle(context);
+  for (int i = 0; i < TRIOS; i++) {
+    liblock_owner_free(trios[i].owner);
+    pthread_barrier_destroy(&trios[i].turn);
+  }
+  liblock_context_free(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_key_ever_has_two_holders_when_overdue_leases_are_taken_over),
+      cmocka_unit_test(nobody_sleeps_through_the_end_of_a_lock_by_the_lease_of_another_key),
   };
   return cmocka_run_group_tests_name("takeover", tests, NULL, NULL);
 }
