@@ -186,6 +186,7 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
   } else if (failed == Status::OK && params.tries_once()) {
     waiter.grant.busy_key = busy;
     const KeyRef &ref = record.refs[busy];
+    if (ref.index != kNoEntry && tries_again(waiter, shards_[ref.shard].entry(ref.index), deferred)) return;
     if (is_traced) trace_busy(waiter, shards_[ref.shard], ref.index, deferred);
     failed = Status::BUSY;
   } else if (failed == Status::OK) {

@@ -77,6 +77,28 @@ void LockTable::look_at_others(const Entry &entry, Nanos deadline, Deferred &def
   }
 }
 
+// Every lock on this key has ended by a lease of another key, though nobody has looked yet.
+bool LockTable::is_over_by_others(const Entry &entry, Nanos now) {
+  const KeyRef *ref = first_of_several(entry);
+  if (ref == nullptr) return false;
+  for (; ref != nullptr; ref = ref->next) {
+    if (!ends_as_one(*ref->record) || ref->record->ends_at > now) return false;
+  }
+  return true;
+}
+
+// Who does not wait is not told of what ends: he has those looked at who are in his way, and goes on once they were, as
+// if he had been handed one of several keys. Once: whoever else waits for the key comes first.
+bool LockTable::tries_again(Waiter &waiter, const Entry &entry, Deferred &deferred) {
+  if (first_of_several(entry) == nullptr || waiter.has_tried_again) return false;
+  const Nanos now = clock_.now();
+  if (!is_over_by_others(entry, now)) return false;
+  waiter.has_tried_again = true;
+  end_by_any_key(entry, now, deferred);
+  finish(waiter, Status::OK, deferred);
+  return true;
+}
+
 // With no lock held, and a pin of the record that is dropped.
 void LockTable::look_at_leases(Record &record) {
   record.look_pending.store(false);  // before the locks: who sets a lease from now on asks for another look

@@ -337,6 +337,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   static bool ends_by_some_key(const Entry &entry);
   static Nanos end_by_any_key(const Entry &entry, Nanos now, Deferred &deferred);
   static void look_at_others(const Entry &entry, Nanos deadline, Deferred &deferred);
+  static bool is_over_by_others(const Entry &entry, Nanos now);
+  bool tries_again(Waiter &waiter, const Entry &entry, Deferred &deferred);
 
   // given_back.cpp
   void extend_shared(Shard &shard, KeyRef &ref, Nanos deadline, Deferred &deferred);

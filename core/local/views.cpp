@@ -51,7 +51,7 @@ std::unique_ptr<KeyInfo> LockTable::describe(Shard &shard, uint32_t index, bool 
   auto info = std::make_unique<KeyInfo>();
   const Entry &entry = shard.entry(index);
   info->key = entry.key();
-  info->is_held = entry.held() && shard.deadline(index) > now;
+  info->is_held = entry.held() && shard.deadline(index) > now && !is_over_by_others(entry, now);
   if (info->is_held) {
     info->owner = entry.owner->id();
     info->instance = entry.owner->instance_id();
@@ -78,7 +78,9 @@ bool LockTable::is_locked(Bytes key) {
   Shard &shard = shards_[at.shard];
   const std::lock_guard lock(shard.mutex);
   const uint32_t index = shard.find(at.hash, key);
-  return index != kNoEntry && shard.entry(index).held() && shard.deadline(index) > clock_.now();
+  if (index == kNoEntry || !shard.entry(index).held()) return false;
+  const Nanos now = clock_.now();
+  return shard.deadline(index) > now && !is_over_by_others(shard.entry(index), now);
 }
 
 bool LockTable::is_queued(Bytes key) {

@@ -65,6 +65,7 @@ struct Waiter {
   Nanos enqueued_at = 0;
   Nanos first_wait_at = 0;  // 0: it never waited
   bool nudged = false;      // ANY: told to try; not told again before it did
+  bool has_tried_again = false;  // who does not wait
 
   // Read without the lock by who tends to it. A compound request waits for one key after another.
   std::atomic<uint64_t> serial{0};  // of the present wait, unique in the table

@@ -100,13 +100,15 @@ void LockTable::drive(LocalRequest &request) {
 }
 
 bool LockTable::was_handed_one_of_several(const Waiter &waiter) const {
-  return waiter.grant.status == Status::OK && waiter.record != nullptr && waiter.grant.handle == 0;
+  const bool may_go_on = waiter.record != nullptr || waiter.has_tried_again;
+  return waiter.grant.status == Status::OK && may_go_on && waiter.grant.handle == 0;
 }
 
 void LockTable::go_on(Waiter &waiter) {
   Deferred deferred(*this);
   waiter.word.store(Waiter::kWaiting, std::memory_order_relaxed);
   waiter.grant.status = Status::INTERNAL;
+  if (waiter.record == nullptr) return attempt_thin(waiter, deferred);
   advance(*waiter.record, waiter, deferred);
 }
 
@@ -152,7 +154,10 @@ void LockTable::attempt_thin(Waiter &waiter, Deferred &deferred) {
     if (entry.queue != nullptr) end_watches(*entry.queue, Waiter::Kind::WatchHeld, 0, Status::OK, deferred);
     return finish(waiter, Status::OK, deferred);
   }
-  if (params.tries_once()) return finish(waiter, Status::BUSY, deferred);
+  if (params.tries_once()) {
+    if (index != kNoEntry && tries_again(waiter, shard.entry(index), deferred)) return;
+    return finish(waiter, Status::BUSY, deferred);
+  }
   if (index == kNoEntry) index = shard.insert(waiter.hash, waiter.key);
   const Status queued = enqueue(waiter, shard, index, deferred);
   if (queued == Status::OK) return;

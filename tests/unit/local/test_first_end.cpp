@@ -76,6 +76,56 @@ UNIT_TEST(who_waits_for_any_key_of_a_lock_is_served_when_the_first_of_its_leases
   }
 }
 
+UNIT_TEST(who_does_not_wait_has_any_key_of_a_lock_when_the_first_of_its_leases_has_ended) {
+  for (const Bytes key : kKeys) {
+    for (const bool has_several : {false, true}) {
+      for (const bool is_named : {false, true}) {
+        Stage stage;
+        const std::shared_ptr<LocalOwner> other = is_named ? stage.world.owner("other") : stage.nobody;
+        const auto tried = [&] {
+          const std::vector<Bytes> keys = has_several ? std::vector<Bytes>{key, "z"} : std::vector<Bytes>{key};
+          return stage.ask(*other, keys, unit::trying());
+        };
+        const Handle outer = stage.mine({"a"}, for_ms(300));
+        const Handle all = stage.mine(kKeys, leased(5'000));
+        stage.world.advance_ms(299);
+        EXPECT(tried()->grant.status == Status::BUSY && stage.table().is_locked(key));
+        stage.world.advance_ms(1);
+        EXPECT(!stage.table().is_locked(key) && stage.table().inspect(key, true) == nullptr);
+        Request *request = tried();
+        EXPECT(request->done && request->grant.status == Status::OK && request->grant.handle != 0);
+        EXPECT(stage.release(all) == Status::LOST && stage.release(outer) == Status::LOST);
+        stage.end(request);
+      }
+    }
+  }
+}
+
+UNIT_TEST(who_does_not_wait_comes_behind_whoever_waits_for_the_key_then) {
+  Stage stage;
+  const Handle outer = stage.mine({"a"}, for_ms(300));
+  const Handle all = stage.mine(kKeys, leased(5'000));
+  Request *waiting = stage.ask({"b"});
+  stage.world.now += nanos_from_ms(300);  // nobody has looked yet
+  EXPECT(stage.ask({"b"}, unit::trying())->grant.status == Status::BUSY);
+  EXPECT(waiting->done && waiting->grant.status == Status::OK);
+  EXPECT(stage.release(all) == Status::LOST && stage.release(outer) == Status::LOST);
+  stage.end(waiting);
+}
+
+// What the owner holds besides, by a lock of that key alone, has a lease of its own.
+UNIT_TEST(a_key_that_its_owner_holds_by_another_lock_as_well_stays_his) {
+  Stage stage;
+  const Handle outer = stage.mine({"a"}, for_ms(300));
+  const Handle own = stage.mine({"b"}, for_ms(5'000));
+  const Handle all = stage.mine(kKeys, leased(5'000));
+  stage.world.advance_ms(300);
+  EXPECT(stage.table().is_locked("b") && !stage.table().is_locked("c"));
+  EXPECT(stage.ask({"b"}, unit::trying())->grant.status == Status::BUSY);
+  EXPECT(stage.release(all) == Status::LOST && stage.release(outer) == Status::LOST);
+  EXPECT(stage.release(own) == Status::OK);
+}
+
 UNIT_TEST(who_waits_for_several_keys_is_served_then_too) {
   Stage stage;
   stage.mine({"c"}, for_ms(300));
@@ -252,6 +302,9 @@ UNIT_TEST(a_lease_that_was_earlier_for_a_while_ends_nothing_once_it_is_set_back)
 
 UNIT_MAIN("the first end of several leases",
           cmocka_unit_test(who_waits_for_any_key_of_a_lock_is_served_when_the_first_of_its_leases_ends),
+          cmocka_unit_test(who_does_not_wait_has_any_key_of_a_lock_when_the_first_of_its_leases_has_ended),
+          cmocka_unit_test(who_does_not_wait_comes_behind_whoever_waits_for_the_key_then),
+          cmocka_unit_test(a_key_that_its_owner_holds_by_another_lock_as_well_stays_his),
           cmocka_unit_test(who_waits_for_several_keys_is_served_then_too),
           cmocka_unit_test(who_waits_already_hears_of_a_lease_that_ends_earlier_from_now_on_at_another_key),
           cmocka_unit_test(who_waits_since_before_the_lock_was_granted_hears_of_the_first_of_its_leases),
