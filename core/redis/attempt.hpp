@@ -19,6 +19,8 @@ class Attempt final : public ServerCall {
   void forget_request();
   // Granted, and waiting for replicas: the request cannot time out any more.
   bool is_granted() const { return is_granted_; }
+  // The server may have carried it out before that time, and it has got nothing.
+  bool may_have_met(Nanos time) const { return was_sent_ && sent_at_ <= time && !is_granted_; }
   void send();
 
   const LockKeys &lock_keys() const { return lock_keys_; }

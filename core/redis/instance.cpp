@@ -64,7 +64,7 @@ void Instance::on_message(Bytes message) {
   if (message[0] == 'g') return waiting.handed(what);
   if (message[0] == 'h') return waiting.called(what);
   if (message[0] == 'x') return waiting.deadlocked(what);
-  if (message[0] == 'w') waiting.may_barge(what);
+  if (message[0] == 'w') waiting.may_barge(what, clock.now());
   if (message[0] == 'q') return passing_on.others_wait(what);
   if (message[0] == 's') return waiting.sent_away_alone(what);
   if (message[0] == 'd') return waiting.sent_away(what);

@@ -22,6 +22,8 @@ class ReplicaTurns {
   ~ReplicaTurns();
 
   void start(Attempt &attempt);
+  // Who comes now has his turn at once.
+  bool is_idle() const { return !is_sending_ && !is_waiting_ && asking_ == 0 && coming_.empty(); }
   // An attempt of this turn was granted; it ends when the replicas have it, or time is up.
   void granted(Attempt &attempt, uint64_t token);
   // It came to another end.

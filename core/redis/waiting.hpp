@@ -88,7 +88,8 @@ class Waiting final : public RemoteWaiting {
   // Messages of the server, which may be late or lie.
   void handed(Bytes message);  // a lock to one of us
   void called(Bytes message);  // the key was left free: that one may come for it
-  void may_barge(Bytes lock_key);
+  // The key was left free for one of us, and we were told at that time.
+  void may_barge(Bytes lock_key, Nanos came_at);
   void sent_away_alone(Bytes message);  // that one
   void deadlocked(Bytes message);       // that one's wait was ended to break a cycle
   void sent_away(Bytes message);        // those who waited at that time
@@ -165,10 +166,18 @@ class Waiting final : public RemoteWaiting {
   struct Word {
     const AcquireRequest *request;
     size_t key;
-    bool is_news;  // it came while the attempt was under way
+    Nanos came_at;  // to this instance
+    bool is_news;   // it came while the attempt was under way
   };
-  void wake(AcquireRequest &request, Bytes lock_key);
-  // All that it has; but for that of the key that it lacks, which it cannot use either. True: it may, by now.
+  struct WordLeft {
+    SpareText lock_key;
+    Nanos came_at;
+  };
+  // Its attempt would be sent now, or as soon as what was sent before lets it.
+  bool asks_at_once(const AcquireRequest &request) const;
+  void wake(AcquireRequest &request, Bytes lock_key, Nanos came_at);
+  // All that it has; but for that of the key that it lacks, which it cannot use either. True: it may, by now,
+  // and asks at once.
   bool leave_words(AcquireRequest &request, size_t lacks = SIZE_MAX);
   void drop_words(AcquireRequest &request);
   void pass_words_on();
@@ -181,7 +190,7 @@ class Waiting final : public RemoteWaiting {
                                  SpareAllocator<std::pair<const Bytes, AcquireRequest *>>>;
   Ids ids_;  // the names are the requests' own
   SpareVector<Word> words_;
-  SpareVector<SpareText> words_left_;  // keys that are free for others than those who were woken for them
+  SpareVector<WordLeft> words_left_;  // of keys that are free for others than those who were woken for them
   PassWords pass_words_{*this};
 };
 

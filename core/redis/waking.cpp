@@ -16,13 +16,14 @@ namespace {
 // answer.
 class PassOnCall final : public ServerCall {
  public:
-  PassOnCall(const Instance &instance, Bytes lock_key) {
+  // forgotten: this instance is not to be woken for it any more.
+  PassOnCall(const Instance &instance, Bytes lock_key, bool forgotten) {
     begin(scripts::release);
     add_names(*this, lock_key);
     argument(instance.options.foreign_gap_ms);
     argument(Bytes("nobody"));
     argument(Bytes("1"));
-    argument(instance.id);
+    argument(forgotten ? Bytes(instance.id) : Bytes());
   }
   void answered(const Reply &) override { delete this; }
   void failed(const Failure &) override { delete this; }
@@ -43,44 +44,57 @@ void Waiting::called(Bytes message) {
   request->told_ = true;
 }
 
-void Waiting::may_barge(Bytes lock_key) {
+// One who waits can use it at once. One whose attempt was sent before it came may be about to wait for the key: it may
+// have overtaken the answer. Nobody else needs it: attempts that are sent behind it find the key as it is. So it comes
+// to an end however often they ask; and where somebody would ask in a later turn only, others do not wait for that. By
+// the time of the call the server may know this instance again, of an attempt that it has met before: it forgets
+// nothing.
+void Waiting::may_barge(Bytes lock_key, Nanos came_at) {
+  AcquireRequest *in_turn = nullptr, *under_way = nullptr;
   for (AcquireRequest *request : instance_.places.all_of(lock_key)) {
-    if (request->is_woken()) return wake(*request, lock_key);
+    const bool knows = request->heard_at_ > came_at;  // that somebody had it behind that
+    if (!request->is_woken() || request->state_ != AcquireRequest::State::Waiting || knows) continue;
+    if (asks_at_once(*request)) return wake(*request, lock_key, came_at);
+    if (in_turn == nullptr) in_turn = request;
   }
-  // It may have overtaken the answer that makes somebody wait for the key.
-  AcquireRequest *first = nullptr;
   for_each_under_way([&](RemoteRequest &one) {
     auto &request = static_cast<AcquireRequest &>(one);
-    if (first == nullptr && request.is_woken() && request.keys_.contains(lock_key)) first = &request;
+    const bool may_need_it = request.is_woken() && request.attempt_->may_have_met(came_at);
+    if (under_way == nullptr && may_need_it && request.keys_.contains(lock_key)) under_way = &request;
   });
-  if (first != nullptr) return wake(*first, lock_key);
-  if (!instance_.is_closing) instance_.link.send(*new PassOnCall(instance_, lock_key));
+  if (under_way != nullptr) return wake(*under_way, lock_key, came_at);
+  if (!instance_.is_closing) instance_.link.send(*new PassOnCall(instance_, lock_key, false));
+  if (in_turn != nullptr) wake(*in_turn, lock_key, came_at);
 }
 
-void Waiting::wake(AcquireRequest &request, Bytes lock_key) {
+bool Waiting::asks_at_once(const AcquireRequest &request) const {
+  return request.params_.replicas == 0 || instance_.replica_turns.is_idle();
+}
+
+void Waiting::wake(AcquireRequest &request, Bytes lock_key, Nanos came_at) {
   const size_t key = request.keys_.find(lock_key);
-  std::erase_if(words_, [&](const Word &word) { return word.request == &request && word.key == key; });
-  words_.push_back({&request, key, true});
+  std::erase_if(words_, [&](const Word &word) {
+    const bool is_same = word.request == &request && word.key == key;
+    if (is_same) came_at = std::max(came_at, word.came_at);
+    return is_same;
+  });
+  words_.push_back({&request, key, came_at, true});
   request.has_words_ = true;
   if (request.state_ == AcquireRequest::State::Waiting) ask(request);
 }
 
-// Not at once: whoever ends may be one of many that are being gone through. Words cannot go round for ever: who leaves
-// one stands in the line of another key and asks no more before that one's word comes; and only who meets a key that is
-// busy comes back into its line, here and at the server.
+// Not at once: whoever ends may be one of many that are being gone through.
 bool Waiting::leave_words(AcquireRequest &request, size_t lacks) {
   if (!request.has_words_) return false;
   bool may_use_one = false;
-  for (const Word &word : words_) {
-    if (word.request != &request) continue;
-    if (word.key == lacks) {
-      may_use_one = word.is_news;
-    } else {
-      words_left_.emplace_back(request.keys_[word.key]);
-    }
-  }
-  drop_words(request);
-  if (may_use_one) words_.push_back({&request, lacks, true});
+  std::erase_if(words_, [&](const Word &word) {
+    if (word.request != &request) return false;
+    const bool is_used_up = word.key == lacks && !word.is_news;
+    const bool stays = word.key == lacks && word.is_news && asks_at_once(request);
+    may_use_one = may_use_one || stays;
+    if (!stays && !is_used_up) words_left_.push_back({SpareText(request.keys_[word.key]), word.came_at});
+    return !stays;
+  });
   request.has_words_ = may_use_one;
   if (!words_left_.empty()) instance_.runtime->arm(pass_words_, instance_.runtime->now());
   return may_use_one;
@@ -92,14 +106,14 @@ void Waiting::drop_words(AcquireRequest &request) {
 }
 
 void Waiting::pass_words_on() {
-  for (const SpareText &lock_key : std::exchange(words_left_, {})) may_barge(lock_key);
+  for (const WordLeft &word : std::exchange(words_left_, {})) may_barge(word.lock_key, word.came_at);
 }
 
 // The server need not be told of the others: it forgets the instance where nobody of it is left.
 void Waiting::is_woken_no_more(AcquireRequest &request) {
   const bool may_be_woken = request.number_ != 0 && request.is_woken();
   if (!may_be_woken || instance_.is_closing || others_barge(request)) return;
-  for (const Bytes key : request.keys_) instance_.link.send(*new PassOnCall(instance_, key));
+  for (const Bytes key : request.keys_) instance_.link.send(*new PassOnCall(instance_, key, true));
   drop_words(request);
 }
 

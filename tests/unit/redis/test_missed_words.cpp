@@ -3,6 +3,7 @@
 // free, and which somebody uses or passes on; and those that come where nobody can hear of them yet.
 #include <algorithm>
 
+#include "redis/clearing.hpp"
 #include "stage.hpp"
 
 using namespace unit;
@@ -57,7 +58,131 @@ void goes_on_where_another_key_is_lacking(TwoHeld &s, Process &other) {
   EXPECT(both.is(Status::OK));
 }
 
+// Who waits in `b` for a key and for replicas has his turn in more than half a second when the key is left free.
+struct TurnTaken : Stage {
+  TurnTaken() : held(a.take("k")), c(world, "c", node) {}
+  static AcquireParams for_replicas(int32_t interval_ms) {
+    AcquireParams params = any();
+    params.replicas = 1;
+    params.replicas_timeout = 700 * kMillisecond;
+    params.retry.interval_ms = interval_ms;
+    return params;
+  }
+  // With the first his attempt is under way then, as far as the line of those who wait for their turn.
+  static constexpr int32_t kIntervals[] = {10, 1'000};
+  void leave_free() {
+    world.run_ms(50);
+    b.acquire({"slow"}, for_replicas(1'000));
+    world.run_ms(50);
+    a.release(held.grant().handle);
+    world.run_ms(5);
+  }
+  Wanted &held;
+  Process c;
+};
+
 }  // namespace
+
+UNIT_TEST(a_word_goes_to_one_who_can_use_it_at_once_and_not_to_one_who_waits_for_his_turn_of_replicas) {
+  for (const int32_t interval_ms : TurnTaken::kIntervals) {
+    for (const bool is_of_same_process : {true, false}) {
+      TurnTaken s;
+      Wanted &in_turn = s.b.acquire({"k"}, TurnTaken::for_replicas(interval_ms));
+      s.world.run_ms(5);
+      Wanted &other = (is_of_same_process ? s.b : s.c).acquire({"k"}, any());
+      s.leave_free();
+      EXPECT(other.is(Status::OK) && !in_turn.ended());
+    }
+  }
+}
+
+UNIT_TEST(one_who_waits_for_his_turn_of_replicas_comes_for_a_key_that_nobody_else_can_use_until_then) {
+  for (const int32_t interval_ms : TurnTaken::kIntervals) {
+    for (const bool gives_up : {false, true}) {
+      TurnTaken s;
+      Wanted &first = s.b.acquire({"k"}, TurnTaken::for_replicas(interval_ms));
+      s.world.run_ms(5);
+      Wanted &second = s.b.acquire({"k"}, TurnTaken::for_replicas(interval_ms));
+      s.leave_free();
+      if (gives_up) s.b.cancel(first);
+      s.world.run_ms(700);
+      EXPECT(!s.is_free("k"));
+      s.world.run_ms(700);
+      EXPECT((gives_up ? second : first).is(Status::OK));
+    }
+  }
+}
+
+UNIT_TEST(a_word_that_overtakes_an_answer_goes_on_where_it_would_be_used_in_a_turn_of_replicas_only) {
+  TurnTaken s;
+  s.b.acquire({"first"}, TurnTaken::for_replicas(1'000));
+  s.world.run_ms(50);
+  s.b.acquire({"slow"}, TurnTaken::for_replicas(1'000));
+  Wanted &in_turn = s.b.acquire({"k"}, TurnTaken::for_replicas(1'000));
+  Wanted *other = nullptr;
+  slow_down_answer(s, "k", 10 * kMillisecond, [&] {
+    other = &s.c.acquire({"k"}, any());
+    s.world.after(kMillisecond, [&s] { s.a.release(s.held.grant().handle); });
+  });
+  EXPECT(s.world.run_until([&] { return other != nullptr; }, 1'000));
+  s.world.run_ms(15);
+  EXPECT(other->is(Status::OK) && !in_turn.ended());
+}
+
+UNIT_TEST(a_word_is_not_kept_by_one_who_has_the_key_and_waits_for_replicas) {
+  TurnTaken s;
+  Wanted &first = s.b.acquire({"k"}, TurnTaken::for_replicas(1'000));
+  s.world.run_ms(5);
+  Wanted &second = s.b.acquire({"k"}, TurnTaken::for_replicas(1'000));
+  s.world.run_ms(50);
+  s.a.release(s.held.grant().handle);
+  s.world.run_ms(5);
+  EXPECT(!s.is_free("k") && !first.ended());
+  run_once(s.c.host(), [&s] {
+    force_away(s.c.instance(), {"liblock:k", {}, false}, [](Status, const std::string &) {});
+  });
+  s.world.run_ms(720);
+  EXPECT(!s.is_free("k") && !second.ended());
+  s.world.run_ms(700);
+  EXPECT(second.is(Status::OK));
+}
+
+UNIT_TEST(a_word_that_goes_back_slowly_leaves_one_to_be_woken_whose_attempt_came_to_the_server_before_it) {
+  TurnTaken s;
+  Wanted &in_turn = s.b.acquire({"k"}, TurnTaken::for_replicas(1'000));
+  s.world.run_ms(950);
+  s.b.acquire({"slow"}, TurnTaken::for_replicas(1'000));
+  s.world.run_ms(100);  // he has looked again
+  liblock_test::sim::Link &link = s.world.link(s.b.host(), s.node);
+  link.set_delay(liblock_test::sim::Way::ToNode, 800 * kMillisecond, 800 * kMillisecond);
+  s.a.release(s.held.grant().handle);
+  s.world.run_ms(5);
+  link.set_delay_of_world();
+  Wanted &other = s.c.take("k");
+  s.world.run_ms(900);
+  s.c.release(other.grant().handle);
+  s.world.run_ms(5);
+  EXPECT(!s.is_free("k"));
+  s.world.run_ms(700);
+  EXPECT(in_turn.is(Status::OK));
+}
+
+UNIT_TEST(a_word_is_not_passed_round_among_those_who_look_all_the_time_and_lack_another_key) {
+  TwoHeld s;
+  s.world.link(s.a.host(), s.node).set_delay(kMillisecond, kMillisecond);
+  AcquireParams params = any();
+  params.retry.interval_ms = 10;
+  params.retry.jitter_ms = 0;
+  for (int i = 0; i < 96; ++i) {
+    s.a.acquire({"k1", "k2"}, params);
+    s.world.run_for(kMillisecond / 4);  // some are always under way
+  }
+  Wanted &one = s.b.acquire({"k1"}, any());
+  s.world.run_ms(100);
+  s.c.release(s.k1.grant().handle);
+  s.world.run_ms(50);
+  EXPECT(one.is(Status::OK));
+}
 
 UNIT_TEST(a_word_goes_on_to_another_process_where_the_one_that_it_came_to_lacks_another_key) {
   TwoHeld s;
@@ -233,6 +358,12 @@ UNIT_TEST(a_grant_that_nobody_heard_of_is_found_also_where_messages_come_again_w
 
 UNIT_MAIN(
     "words of a server that come to the wrong one, too early or to nobody",
+    cmocka_unit_test(a_word_goes_to_one_who_can_use_it_at_once_and_not_to_one_who_waits_for_his_turn_of_replicas),
+    cmocka_unit_test(one_who_waits_for_his_turn_of_replicas_comes_for_a_key_that_nobody_else_can_use_until_then),
+    cmocka_unit_test(a_word_that_overtakes_an_answer_goes_on_where_it_would_be_used_in_a_turn_of_replicas_only),
+    cmocka_unit_test(a_word_is_not_kept_by_one_who_has_the_key_and_waits_for_replicas),
+    cmocka_unit_test(a_word_that_goes_back_slowly_leaves_one_to_be_woken_whose_attempt_came_to_the_server_before_it),
+    cmocka_unit_test(a_word_is_not_passed_round_among_those_who_look_all_the_time_and_lack_another_key),
     cmocka_unit_test(a_word_goes_on_to_another_process_where_the_one_that_it_came_to_lacks_another_key),
     cmocka_unit_test(a_word_goes_on_within_the_process_where_the_one_that_it_came_to_lacks_another_key),
     cmocka_unit_test(a_word_that_nobody_can_use_comes_to_each_who_waits_once_and_to_nobody_again),
