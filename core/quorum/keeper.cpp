@@ -138,6 +138,7 @@ void Keeper::flush() {
     const auto round = std::make_shared<Round>(*this, Round::How::Renew, nullptr);
     for (const LeaseRef &lease : due_.take(now)) {
       if (lease->state.load() != Lease::State::Held || lease->changes_open != 0) continue;
+      lease->cut(now.leases);
       round->add(std::static_pointer_cast<GrantLease>(lease), lease->renewal_ttl(now.leases));
       ++instance_.counts.renewals;
     }
@@ -173,7 +174,7 @@ void Keeper::renewed(const GrantRef &lease, Nanos ttl, Nanos asked_at, uint32_t 
   lease->ends_at.store(sets ? ends_at : std::max(lease->ends_at.load(), ends_at));
   lease->counts_from = asked_at;
   // Since the last hand that it went to.
-  if (sets || asked_at >= lease->renew_at) lease->is_short = false;
+  if (sets || asked_at >= lease->renew_at) lease->is_as_it_is_to_be();
   if (lease->renews) set_renewal(*lease, asked_at, ttl);
   if (lease->place != SIZE_MAX) arm(*lease);
   instance_.observers.held(*lease);
@@ -215,6 +216,8 @@ void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &asked,
     if (!extension.add) lease->ttl = extension.ttl;
     // What is shorter holds at once.
     lease->ends_at.store(std::min(ends_at, now + Lease::trusted(ttl)));
+    // Too few nodes may hear of it now.
+    if (extension.gives_back && !lease->renews) lease->owe(ttl, now);
   }
   round->begin();
 }

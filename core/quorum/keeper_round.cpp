@@ -242,6 +242,8 @@ void Keeper::Round::count(Item &item) {
     return one_over(Status::LOST);
   }
   take_back(item);
+  // An answer to what was asked for before may have settled it meanwhile.
+  if (how_ == How::GiveBack && !lease.renews && lease.change == item.sequence) lease.owe(item.ttl, asked_at_);
   keeper_.try_again(lease);
   one_over(is_too_long_ ? Status::INVALID_ARGUMENT : item.in_doubt ? Status::IN_DOUBT : Status::NO_QUORUM);
 }

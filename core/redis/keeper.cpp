@@ -117,15 +117,9 @@ void Keeper::on_timer(Lease &lease, Nanos) {
 
 PacedRenewals::Time Keeper::time() const { return {instance_.runtime->now(), instance_.clock.now()}; }
 
-// What is to end as before has less of its time with each try to set it.
-void Keeper::cut(Lease &lease) const {
-  if (!lease.is_short || lease.short_until == kNever) return;
-  lease.ttl = std::max(kMillisecond, lease.short_until - instance_.clock.now());
-}
-
 void Keeper::collect(const LeaseRef &lease) {
   if (lease->is_collected) return;
-  cut(*lease);
+  lease->cut(instance_.clock.now());
   due_.add(lease, instance_.clock.now());
   const bool cannot_wait = DueRenewals::urgent_at(*lease) == 0;
   const PacedRenewals::Time now = time();
@@ -187,8 +181,7 @@ void Keeper::renewed(const LeaseRef &lease, uint32_t change, int64_t answer, Nan
     lease->in_doubt = false;
     // Since the last hand that it went to.
     if (sets || sent_at >= lease->renew_at) {
-      lease->is_short = false;
-      lease->short_until = kNever;
+      lease->is_as_it_is_to_be();
       lease->renew_at = kNever;
     }
     if (lease->renews) set_renewal(*lease, sent_at, ttl);
@@ -230,7 +223,7 @@ void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &extens
     // What is added to must be there: of a lease that was handed over in part the rest goes ahead.
     const bool is_part = extension.add && lease->is_short && lease->changes_open == 0;
     if (is_part) {
-      cut(*lease);
+      lease->cut(instance_.clock.now());
       send_batch({lease});
     }
     instance_.link.send(*new ExtendCall(*this, {lease}, &extension, one_done));

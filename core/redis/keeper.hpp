@@ -58,7 +58,6 @@ class Keeper final : public LeaseKeeper {
 
   void goes_on(Lease &lease);
   void arm(Lease &lease);
-  void cut(Lease &lease) const;
   void collect(const LeaseRef &lease);
   void flush();
   PacedRenewals::Time time() const;

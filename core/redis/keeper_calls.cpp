@@ -86,7 +86,10 @@ Keeper::ExtendCall::ExtendCall(Keeper &keeper, const std::vector<LeaseRef> &leas
   }
   if (!extension_.gives_back) return;
   sent_at_ = asked_at_;
-  for (Item &item : items_) take_effect(item);
+  for (Item &item : items_) {
+    take_effect(item);
+    owe(*item.lease);
+  }
 }
 
 Nanos Keeper::ExtendCall::ttl(Nanos now) const {
@@ -115,13 +118,17 @@ void Keeper::ExtendCall::refused(const Item &item) {
   if (item.keys.size() == 1) lease.ends_at.store(item.ends_before);
 }
 
-// The server has not heard, or nobody knows whether it has, what a lease is again that nobody set anew any more. As one
-// that was handed over for less than its time it is set to that once, however often it takes.
-void Keeper::ExtendCall::give_back_later(Lease &lease) const {
+// What a lease is again that nobody set anew any more holds also where the server does not hear of it: as one that was
+// handed over for less than its time it is set to that once, however often it takes. Owed from the beginning, it is as
+// long for whoever reenters it before the server has answered; and once more where that failed, since the answer to
+// what was asked for before may have settled it.
+void Keeper::ExtendCall::owe(Lease &lease) const {
   if (!extension_.gives_back || lease.renews || lease.state.load() != Lease::State::Held) return;
-  if (lease.changes_open != 0) return;  // it is set to something else behind this
-  lease.is_short = true;
-  lease.short_until = extension_.ttl == kNever ? kNever : asked_at_ + extension_.ttl;
+  lease.owe(extension_.ttl, asked_at_);
+}
+
+void Keeper::ExtendCall::owe_again(Lease &lease) const {
+  if (lease.changes_open == 0) owe(lease);  // else it is set to something else behind this
 }
 
 // Also a second time, when the server did not know the script: then it is behind whatever was sent meanwhile.
@@ -176,7 +183,7 @@ void Keeper::ExtendCall::answered(const Reply &reply) {
     --item.lease->changes_open;
     if (is_late) {
       refused(item);
-      give_back_later(*item.lease);
+      owe_again(*item.lease);
       keeper_.try_again(item.lease);
       continue;
     }
@@ -195,7 +202,7 @@ void Keeper::ExtendCall::failed(const Failure &failure) {
     // What the server said of it meanwhile did not count, for the sake of this.
     if (!was_sent_ && !by_renewal_ && failure.passes) item.lease->must_verify = true;
     if (failure.status == Status::CLOSED) continue;
-    give_back_later(*item.lease);
+    owe_again(*item.lease);
     keeper_.try_again(item.lease);
   }
   Call::failed(failure);

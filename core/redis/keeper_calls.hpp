@@ -53,7 +53,8 @@ class Keeper::ExtendCall final : public Call {
   Nanos ttl(Nanos now) const;
   void take_effect(Item &item);
   void refused(const Item &item);
-  void give_back_later(Lease &lease) const;
+  void owe(Lease &lease) const;
+  void owe_again(Lease &lease) const;
 
   const bool by_renewal_;
   const Extension extension_;

@@ -120,6 +120,27 @@ struct Lease : public Timer {
     return hold_until == kNever ? ttl : std::min(ttl, std::max(kShortest, hold_until - now));
   }
 
+  // How much of it there is to be: what is short, here or on servers, is set to that soon.
+  Nanos left(Nanos now) const {
+    if (is_short) return renewal_ttl(short_until == kNever ? ttl : short_until - now, hold_until, now);
+    const Nanos end = ends_at.load();
+    return end == kNever ? kNever : end - now;
+  }
+  // It is what it was before others set it anew, and is to end as it would have; no server has confirmed that yet.
+  void owe(Nanos time, Nanos now) {
+    is_short = true;
+    short_until = time == kNever ? kNever : now + time;
+    renew_at = now;
+  }
+  // What is to end as before has less of its time with each try to set it.
+  void cut(Nanos now) {
+    if (is_short && short_until != kNever) ttl = std::max(kMillisecond, short_until - now);
+  }
+  void is_as_it_is_to_be() {
+    is_short = false;
+    short_until = kNever;
+  }
+
   std::atomic<State> state{State::Held};
   std::atomic<Nanos> ends_at{kNever};
 
@@ -141,10 +162,10 @@ struct Lease : public Timer {
   FrontLine *line = nullptr;  // in which it is passed on
   bool is_plain = true;       // nothing of it was set or changed but by renewals
 
-  // Of the keeper of one server alone.
-  bool is_short = false;  // handed over with less than its time to live: set to that, once
-  Nanos short_until = kNever;  // where it was set anew, and is to end then as before
+  bool is_short = false;  // handed over with less than its time to live, or owed: set to that, once
+  Nanos short_until = kNever;  // where it is owed, and is to end then as before
   Nanos renew_at = kNever;
+  // Of the keeper of one server alone.
   Nanos verify_at = kNever;   // where it must be; kNever: it is being verified, or waits for a connection
   int64_t renewals_nhz = 0;   // of either keeper: how often, in 1e-9 per second
   uint32_t change = 0;        // number of the last one sent

@@ -266,8 +266,7 @@ void RemoteWaiting::extend_reentered(RemoteRequest &request) {
   for (const HeldLock::Part &part : request.reentered_) {
     const LeaseRef &lease = part.lease;
     if (mine.extension_of(*lease) != nullptr) continue;  // of another of its keys
-    const Nanos ends_at = lease->ends_at.load();
-    mine.extended.push_back({lease, ends_at == kNever ? kNever : ends_at - now, lease->ttl, lease->renews});
+    mine.extended.push_back({lease, lease->left(now), lease->ttl, lease->renews});
   }
   const AcquireParams &params = request.params_;
   remote_.set_leases(RemoteInstance::leases_of(mine), {params.ttl, false, params.renew, params.ttl_is_auto},

@@ -206,6 +206,59 @@ UNIT_TEST(what_a_reentry_leaves_unused_is_given_back_also_while_too_few_nodes_ar
   EXPECT(!s.a->holds(outer.grant().handle));
 }
 
+UNIT_TEST(what_is_longer_again_than_a_reentry_made_it_is_so_behind_an_outage_and_for_who_reenters_meanwhile) {
+  for (const bool fails : {false, true}) {
+    for (const bool reenters_meanwhile : {false, true}) {
+      Stage s(3);
+      const auto me = s.a->owner("me");
+      const Wanted &outer = s.a->acquire({"k"}, waiting_ms(1'000, 50'000, false), me);
+      s.world.run_ms(50);
+      AcquireParams extends = waiting_ms(1'000, 5'000, false);
+      extends.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+      const Wanted &inner = s.a->acquire({"k"}, extends, me);
+      s.world.run_ms(50);
+      for (Node *node : s.nodes) {
+        if (fails) node->stop(Node::Data::Kept);
+      }
+      s.world.run_ms(500);
+      s.a->release(inner.grant().handle);
+      for (Node *node : s.nodes) {
+        if (fails) node->start();
+      }
+      const Wanted *again = reenters_meanwhile ? &s.a->acquire({"k"}, extends, me) : nullptr;
+      s.world.run_ms(fails && !reenters_meanwhile ? 1'500 : 50);
+      if (again != nullptr) s.a->release(again->grant().handle);
+      s.world.run_ms(1'000);
+      EXPECT(s.nodes[0]->ask({"PTTL", "liblock:k"}).integer > 45'000);
+      s.world.run_ms(10'000);
+      EXPECT(s.a->holds(outer.grant().handle));
+    }
+  }
+}
+
+UNIT_TEST(what_a_canceled_reentry_gives_back_is_given_back_also_where_its_extension_is_answered_in_between) {
+  Stage s(3);
+  const auto me = s.a->owner("me");
+  const Wanted &outer = s.a->acquire({"k"}, waiting_ms(1'000, 50'000, false), me);
+  s.world.run_ms(50);
+  AcquireParams extends = waiting_ms(1'000, 5'000, false);
+  extends.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+  Wanted &inner = s.a->acquire({"k"}, extends, me);
+  s.world.run_for(1);
+  for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay(100 * kMillisecond, 100 * kMillisecond);
+  s.a->cancel(inner);
+  s.world.run_for(1);
+  for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay_of_world();
+  s.world.run_ms(50);
+  for (Node *node : s.nodes) node->stop(Node::Data::Kept);
+  s.world.run_ms(1);
+  for (Node *node : s.nodes) node->start();
+  s.world.run_ms(2'000);
+  EXPECT(inner.is(Status::CANCELED) && s.nodes[0]->ask({"PTTL", "liblock:k"}).integer > 45'000);
+  s.world.run_ms(10'000);
+  EXPECT(s.a->holds(outer.grant().handle));
+}
+
 UNIT_TEST(locks_with_a_value_are_not_given_back_to_a_node_far_behind_that_was_not_asked_for_them) {
   Stage s(3);
   s.nodes[1]->set_work(2 * kMillisecond);
@@ -255,5 +308,9 @@ UNIT_MAIN("what a quorum keeps",
           cmocka_unit_test(an_extension_that_comes_too_late_to_the_nodes_makes_nothing_last_that_was_to_end),
           cmocka_unit_test(of_two_extensions_that_fail_nothing_is_left),
           cmocka_unit_test(what_a_reentry_leaves_unused_is_given_back_also_while_too_few_nodes_are_there),
+          cmocka_unit_test(
+              what_is_longer_again_than_a_reentry_made_it_is_so_behind_an_outage_and_for_who_reenters_meanwhile),
+          cmocka_unit_test(
+              what_a_canceled_reentry_gives_back_is_given_back_also_where_its_extension_is_answered_in_between),
           cmocka_unit_test(locks_with_a_value_are_not_given_back_to_a_node_far_behind_that_was_not_asked_for_them),
           cmocka_unit_test(a_close_waits_for_as_long_as_locks_are_given_back_and_no_longer))

@@ -11,10 +11,15 @@ struct GivingBack : Stage {
   explicit GivingBack(uint64_t seed = 1) : Stage(seed) {}
   std::shared_ptr<liblock::RemoteOwner> me = a.owner("me");
 
+  static AcquireParams reentering(int64_t ttl_ms) {
+    AcquireParams params = waiting_ms(1'000, ttl_ms, false);
+    params.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+    return params;
+  }
   Handle mine(const std::vector<std::string> &keys, int64_t ttl_ms, bool extends = false,
               bool renews = false) {
-    AcquireParams params = waiting_ms(1'000, ttl_ms, renews);
-    if (extends) params.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+    AcquireParams params = extends ? reentering(ttl_ms) : waiting_ms(1'000, ttl_ms, renews);
+    params.renew = renews;
     Wanted &wanted = a.acquire(keys, params, me);
     world.run_ms(5);
     EXPECT(wanted.is(Status::OK));
@@ -125,6 +130,51 @@ UNIT_TEST(what_is_added_to_a_lease_that_is_still_to_be_given_back_comes_on_top_o
   s.node.thaw();
   s.world.run_ms(500);
   EXPECT(added->is(Status::OK) && s.is_left_ms(outer, "k", 69'000));
+}
+
+// Which may wait for a connection, or be under way.
+UNIT_TEST(what_is_reentered_while_it_is_still_to_be_given_back_becomes_what_it_was_before_all_of_that) {
+  for (const int64_t outer_ms : {60'000, 0}) {
+    for (const bool is_under_way : {false, true}) {
+      GivingBack s;
+      AcquireParams params = waiting_ms(1'000, 60'000, false);
+      if (outer_ms == 0) params.ttl = liblock::kNever;
+      Wanted &outermost = s.a.acquire({"k"}, params, s.me);
+      s.world.run_ms(5);
+      const Handle outer = outermost.grant().handle;
+      const Handle first = s.again({"k"}, 5'000);
+      if (!is_under_way) s.node.stop(Node::Data::Kept);
+      s.world.run_ms(is_under_way ? 0 : 100);
+      s.a.release(first);
+      if (!is_under_way) {
+        s.world.run_ms(5);
+        s.node.start();
+        s.node.freeze();
+        s.world.run_ms(400);  // it connects, and is not greeted
+      }
+      Wanted &second = s.a.acquire({"k"}, s.reentering(5'000), s.me);
+      s.world.run_ms(5);
+      s.node.thaw();
+      s.world.run_ms(500);
+      EXPECT(second.is(Status::OK));
+      s.let_go(second.grant().handle);
+      EXPECT(outer_ms == 0 ? s.node.ask({"PTTL", "liblock:k"}).integer == -1 : s.is_left_ms(outer, "k", 60'000));
+    }
+  }
+}
+
+UNIT_TEST(what_is_reentered_as_soon_as_it_was_handed_over_becomes_as_long_as_its_holder_asked_for) {
+  GivingBack s;
+  Wanted &held = s.b.take("k");
+  Wanted &outer = s.a.acquire({"k"}, waiting_ms(10'000, 60'000, false), s.me);
+  Wanted *inner = nullptr;
+  outer.on_end = [&](Wanted &) { inner = &s.a.acquire({"k"}, s.reentering(5'000), s.me); };
+  s.world.run_ms(50);
+  s.b.release(held.grant().handle);
+  s.world.run_ms(50);
+  EXPECT(outer.is(Status::OK) && inner->is(Status::OK) && s.is_left_ms(outer.grant().handle, "k", 5'000));
+  s.let_go(inner->grant().handle);
+  EXPECT(s.is_left_ms(outer.grant().handle, "k", 60'000));
 }
 
 // They are put together for one call, which waits for its turn.
@@ -262,6 +312,8 @@ UNIT_MAIN("what a reentry gives back on a server",
           cmocka_unit_test(an_unused_part_is_given_back_also_while_the_server_cannot_be_told),
           cmocka_unit_test(an_outer_lock_is_as_long_again_whose_inner_one_went_while_the_server_could_not_be_told),
           cmocka_unit_test(what_is_added_to_a_lease_that_is_still_to_be_given_back_comes_on_top_of_that),
+          cmocka_unit_test(what_is_reentered_while_it_is_still_to_be_given_back_becomes_what_it_was_before_all_of_that),
+          cmocka_unit_test(what_is_reentered_as_soon_as_it_was_handed_over_becomes_as_long_as_its_holder_asked_for),
           cmocka_unit_test(what_a_lease_becomes_again_goes_to_none_that_is_renewed_with_it),
           cmocka_unit_test(an_extension_that_somebody_else_asked_for_since_then_stays),
           cmocka_unit_test(a_lease_that_this_process_set_by_its_value_since_then_stays),
