@@ -89,10 +89,9 @@ bool LockTable::is_over_by_others(const Entry &entry, Nanos now) {
 
 // Who does not wait is not told of what ends: he has those looked at who are in his way, and goes on once they were, as
 // if he had been handed one of several keys. Once: whoever else waits for the key comes first.
-bool LockTable::tries_again(Waiter &waiter, const Entry &entry, Deferred &deferred) {
-  if (first_of_several(entry) == nullptr || waiter.has_tried_again) return false;
+bool LockTable::has_others_looked_at(Waiter &waiter, const Entry &entry, Deferred &deferred) {
   const Nanos now = clock_.now();
-  if (!is_over_by_others(entry, now)) return false;
+  if (waiter.has_tried_again || !is_over_by_others(entry, now)) return false;
   waiter.has_tried_again = true;
   end_by_any_key(entry, now, deferred);
   finish(waiter, Status::OK, deferred);

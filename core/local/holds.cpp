@@ -55,8 +55,10 @@ void LockTable::reclaim_credit() {
 void LockTable::leave_queue(Waiter &waiter, Shard &shard) {
   shard.entry(waiter.index).queue->remove(waiter);
   waiter.where.store(Waiter::kNowhere, std::memory_order_release);
-  if (waiter.record != nullptr) waiter.record->queued = nullptr;
-  if (goes_on_with_own(waiter)) waiter.owner->own_waits.fetch_sub(1);
+  if (waiter.record != nullptr) {
+    waiter.record->queued = nullptr;
+    if (goes_on_with_own(waiter)) waiter.owner->own_waits.fetch_sub(1);
+  }
   ++shard.counters.waits_left;
 }
 

@@ -225,7 +225,12 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void conclude(Waiter &waiter);
   // own_waits.cpp
   static bool goes_on_with_own(const Waiter &waiter);
-  static bool came_to_hold(const Waiter &waiter);
+  // It was granted what its owner did not hold, and others of his may wait for that: whoever was queued before the
+  // grant is seen, since that was under the lock of the same shard.
+  bool has_own_waits(const Waiter &waiter) const {
+    if (waiter.grant.status != Status::OK || (waiter.grant.flags & LIBLOCK_RESULT_REENTERED) != 0) return false;
+    return waiter.owner->own_waits.load(std::memory_order_relaxed) != 0 || global_.gate_owner.load() == waiter.owner;
+  }
   void look_at_own_waits(LocalOwner &owner);
   void reenter_global(LocalOwner &owner, Deferred &deferred);
   void abandon(Record &record);
@@ -338,7 +343,10 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   static Nanos end_by_any_key(const Entry &entry, Nanos now, Deferred &deferred);
   static void look_at_others(const Entry &entry, Nanos deadline, Deferred &deferred);
   static bool is_over_by_others(const Entry &entry, Nanos now);
-  bool tries_again(Waiter &waiter, const Entry &entry, Deferred &deferred);
+  bool tries_again(Waiter &waiter, const Entry &entry, Deferred &deferred) {
+    return entry.refs != nullptr && has_others_looked_at(waiter, entry, deferred);
+  }
+  bool has_others_looked_at(Waiter &waiter, const Entry &entry, Deferred &deferred);
 
   // given_back.cpp
   void extend_shared(Shard &shard, KeyRef &ref, Nanos deadline, Deferred &deferred);

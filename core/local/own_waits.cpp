@@ -9,21 +9,14 @@
 namespace liblock {
 
 bool LockTable::goes_on_with_own(const Waiter &waiter) {
-  return waiter.record != nullptr && waiter.kind == Waiter::Kind::Lock && waiter.owner->named() &&
+  return waiter.kind == Waiter::Kind::Lock && waiter.owner->named() &&
          waiter.params->on_conflict != LIBLOCK_ON_CONFLICT_WAIT;
 }
 
-// Its end was a grant of what its owner did not hold.
-bool LockTable::came_to_hold(const Waiter &waiter) {
-  return waiter.owner->named() && waiter.grant.status == Status::OK &&
-         (waiter.grant.flags & LIBLOCK_RESULT_REENTERED) == 0;
-}
-
-// With no lock held. Whoever was queued before the grant is seen: it was under the lock of the same shard.
+// With no lock held.
 void LockTable::look_at_own_waits(LocalOwner &owner) {
   Deferred deferred(*this);
   if (global_.gate_owner.load() == &owner) reenter_global(owner, deferred);
-  if (owner.own_waits.load() == 0) return;
   const std::lock_guard lock(owner.mutex);
   for (Record *r = owner.records.front(); r != nullptr; r = List<Record, &Record::owner_links>::next(r)) {
     if (r->all_held.load() || r->global) continue;

@@ -51,7 +51,8 @@ std::unique_ptr<KeyInfo> LockTable::describe(Shard &shard, uint32_t index, bool 
   auto info = std::make_unique<KeyInfo>();
   const Entry &entry = shard.entry(index);
   info->key = entry.key();
-  info->is_held = entry.held() && shard.deadline(index) > now && !is_over_by_others(entry, now);
+  info->is_held = entry.held() && shard.deadline(index) > now &&
+                  (entry.refs == nullptr || !is_over_by_others(entry, now));
   if (info->is_held) {
     info->owner = entry.owner->id();
     info->instance = entry.owner->instance_id();

@@ -52,7 +52,7 @@ Grant LockTable::acquire(LocalOwner &owner, std::span<const Bytes> keys, const A
   if (const Nanos began_at = waiter.first_wait_at; began_at != 0)
     waiter.grant.waited = clock_.now() - began_at;
   conclude(waiter);
-  if (came_to_hold(waiter)) look_at_own_waits(owner);
+  if (has_own_waits(waiter)) look_at_own_waits(owner);
   return waiter.grant;
 }
 
@@ -94,14 +94,14 @@ void LockTable::drive(LocalRequest &request) {
   }
   conclude(waiter);
   if (request.timer_expected()) request.disarm();
-  const auto owner = came_to_hold(waiter) ? waiter.owner->shared_from_this() : nullptr;
+  const auto owner = has_own_waits(waiter) ? waiter.owner->shared_from_this() : nullptr;
   request.finished();
   if (owner != nullptr) look_at_own_waits(*owner);
 }
 
 bool LockTable::was_handed_one_of_several(const Waiter &waiter) const {
-  const bool may_go_on = waiter.record != nullptr || waiter.has_tried_again;
-  return waiter.grant.status == Status::OK && may_go_on && waiter.grant.handle == 0;
+  return waiter.grant.handle == 0 && waiter.grant.status == Status::OK &&
+         (waiter.record != nullptr || waiter.has_tried_again);
 }
 
 void LockTable::go_on(Waiter &waiter) {
@@ -192,7 +192,7 @@ Status LockTable::enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred
     counters_.contended.fetch_add(1, std::memory_order_relaxed);
   }
   if (waiter.record != nullptr) waiter.record->queued = &waiter;
-  if (goes_on_with_own(waiter)) waiter.owner->own_waits.fetch_add(1);
+  if (waiter.record != nullptr && goes_on_with_own(waiter)) waiter.owner->own_waits.fetch_add(1);
   waiter.where.store(shard.number());
   if (const liblock_status asked = waiter.asked_to_end.load(); asked != 0) {
     leave_queue(waiter, shard);
