@@ -64,6 +64,7 @@ Status LockTable::release_keys(LocalOwner &owner, std::span<const Bytes> keys) {
       watch_elsewhere(*ref, deferred);
       hand_on_carried(*ref, false);
       drop_ref(shard, *ref, deferred);
+      tell_first_end(*ref->record, deferred);
       pass_on(shard, index, deferred);
     }
   }

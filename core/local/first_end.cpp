@@ -94,6 +94,12 @@ bool LockTable::has_others_looked_at(Waiter &waiter, const Entry &entry, Deferre
   if (waiter.has_tried_again || !is_over_by_others(entry, now)) return false;
   waiter.has_tried_again = true;
   end_by_any_key(entry, now, deferred);
+  for (uint32_t i = 0; waiter.record != nullptr && i < waiter.record->key_count; ++i) {
+    const KeyRef &ref = waiter.record->refs[i];
+    if (ref.index == kNoEntry) continue;
+    const Entry &other = shards_[ref.shard].entry(ref.index);
+    if (is_over_by_others(other, now)) end_by_any_key(other, now, deferred);
+  }
   finish(waiter, Status::OK, deferred);
   return true;
 }

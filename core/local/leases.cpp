@@ -217,6 +217,7 @@ Nanos LockTable::tend_lease(Handle h, Nanos now) {
   ShardLocks locks(*this, *record, true);
   Nanos next = kNever;
   bool renewed = false;
+  const Nanos wanted = std::min(deadline_after(record->ttl), record->hold_until);
   for (uint32_t i = 0; i < record->key_count; ++i) {
     const KeyRef &ref = record->refs[i];
     if (ref.state != KeyRef::State::Held) continue;
@@ -227,9 +228,11 @@ Nanos LockTable::tend_lease(Handle h, Nanos now) {
       next = std::min(next, deadline);
       continue;
     }
-    const Nanos wanted = std::min(deadline_after(record->ttl), record->hold_until);
-    renewed |= wanted > deadline;
-    deadline = std::max(deadline, wanted);
+    if (wanted > deadline) {
+      renewed = true;
+      deadline = wanted;
+      look_at_others(shard.entry(ref.index), deadline, deferred);
+    }
     next = std::min(next, timer_due(*record, deadline));
   }
   if (renewed) counters_.renewals.fetch_add(1, std::memory_order_relaxed);

@@ -300,6 +300,48 @@ UNIT_TEST(a_lease_that_was_earlier_for_a_while_ends_nothing_once_it_is_set_back)
   }
 }
 
+// Its timer renews it; nobody else has looked at it since.
+UNIT_TEST(a_lock_that_is_renewed_is_seen_as_held_at_every_key) {
+  Stage stage;
+  AcquireParams params = for_ms(300);
+  params.renew = true;
+  const Handle all = stage.mine(kKeys, params);
+  for (int i = 0; i < 4; ++i) {
+    stage.world.now += nanos_from_ms(150);
+    stage.table().tend_lease(all, stage.world.now.load());
+    for (const Bytes key : kKeys) {
+      EXPECT(stage.table().is_locked(key));
+      const auto info = stage.table().inspect(key, true);
+      EXPECT(info != nullptr && info->is_held);
+    }
+  }
+  EXPECT(stage.release(all) == Status::OK);
+}
+
+UNIT_TEST(a_lock_is_seen_as_held_whose_key_of_the_shortest_lease_was_given_back) {
+  Stage stage;
+  const Handle outer = stage.mine({"a"}, for_ms(300));
+  const Handle all = stage.mine(kKeys, for_ms(5'000));
+  const std::vector<Bytes> early = {"a"};
+  EXPECT(stage.table().release_keys(*stage.me, early) == Status::OK);
+  EXPECT(stage.release(outer) == Status::OK);
+  stage.world.now += nanos_from_ms(400);
+  const auto info = stage.table().inspect("b", true);
+  EXPECT(stage.table().is_locked("b") && info != nullptr && info->is_held);
+  EXPECT(stage.release(all) == Status::OK);
+}
+
+UNIT_TEST(who_does_not_wait_has_keys_of_several_locks_each_of_which_has_ended_by_another_key) {
+  Stage stage;
+  const std::shared_ptr<LocalOwner> other = stage.world.owner("other");
+  stage.mine({"b"}, for_ms(300));
+  stage.mine({"a", "b"}, for_ms(5'000));
+  stage.ask(*other, {"d"}, for_ms(300));
+  stage.ask(*other, {"c", "d"}, for_ms(5'000));
+  stage.world.now += nanos_from_ms(400);
+  stage.end(stage.ask({"a", "c"}, unit::trying()));
+}
+
 UNIT_MAIN("the first end of several leases",
           cmocka_unit_test(who_waits_for_any_key_of_a_lock_is_served_when_the_first_of_its_leases_ends),
           cmocka_unit_test(who_does_not_wait_has_any_key_of_a_lock_when_the_first_of_its_leases_has_ended),
@@ -316,4 +358,7 @@ UNIT_MAIN("the first end of several leases",
           cmocka_unit_test(locks_that_share_a_key_end_each_by_its_own_leases),
           cmocka_unit_test(nobody_looks_before_the_end_where_the_leases_agree),
           cmocka_unit_test(nobody_looks_at_all_where_there_is_no_lease),
-          cmocka_unit_test(a_lease_that_was_earlier_for_a_while_ends_nothing_once_it_is_set_back))
+          cmocka_unit_test(a_lease_that_was_earlier_for_a_while_ends_nothing_once_it_is_set_back),
+          cmocka_unit_test(a_lock_that_is_renewed_is_seen_as_held_at_every_key),
+          cmocka_unit_test(a_lock_is_seen_as_held_whose_key_of_the_shortest_lease_was_given_back),
+          cmocka_unit_test(who_does_not_wait_has_keys_of_several_locks_each_of_which_has_ended_by_another_key))
