@@ -127,7 +127,7 @@ bool Waiting::looks_anew(Request &request) {
 void Waiting::stand(Request &request) {
   request.ticket_us_ = instance_.next_ticket();
   request.state_ = Request::State::Waiting;
-  if (begins_to_wait(request)) wait_until(request, kNever);
+  if (request.was_queued_ || begins_to_wait(request)) wait_until(request, kNever);
 }
 
 void Waiting::wait_for_nodes(Request &request) {
@@ -388,10 +388,6 @@ void Waiting::leave_lines(Request &request, NodeSet nodes) {
 void Waiting::let_go(RemoteRequest &remote) {
   auto &request = static_cast<Request &>(remote);
   request.waits_for_nodes_ = false;
-  if (request.stands()) {
-    request.place_ = static_cast<int32_t>(Front::position(request));
-    request.length_ = static_cast<int32_t>(request.line->standing.size());
-  }
   if (request.committing_ != nullptr) *std::exchange(request.committing_, nullptr) = nullptr;
   const bool has_won = request.grant.handle != 0 && (request.grant.flags & LIBLOCK_RESULT_REENTERED) == 0;
   if (has_won) request.seen_by_ = 0;  // its attempt sees to those
@@ -404,6 +400,10 @@ void Waiting::let_go(RemoteRequest &remote) {
 
 void Waiting::withdraw(RemoteRequest &remote) {
   auto &request = static_cast<Request &>(remote);
+  if (request.stands()) {
+    request.place_ = static_cast<int32_t>(Front::position(request));
+    request.length_ = static_cast<int32_t>(request.line->standing.size());
+  }
   instance_.passing_on.let_go(request);
   drop_attempt(request);
   if (request.line_id_.empty()) return;

@@ -79,7 +79,7 @@ void Waiting::stand(AcquireRequest &request) {
   request.grant.busy_key = 0;
   if (const Nanos delay = search_delay(request); delay != kNever)
     request.search_at_ = instance_.runtime->now() + delay;
-  if (begins_to_wait(request)) wait(request, kNever);
+  if (request.was_queued_ || begins_to_wait(request)) wait(request, kNever);
 }
 
 // With the place in the queue that it would have if it had asked at once.
@@ -303,10 +303,6 @@ void Waiting::give_up(AcquireRequest &request) {
 
 void Waiting::let_go(RemoteRequest &ending) {
   auto &request = static_cast<AcquireRequest &>(ending);
-  if (request.stands()) {
-    request.place_ = Front::position(request);
-    request.length_ = static_cast<int64_t>(request.line->standing.size());
-  }
   withdraw(request);
   if (!request.was_queued_) return;
   request.grant.queue_position = request.place_;
@@ -315,6 +311,10 @@ void Waiting::let_go(RemoteRequest &ending) {
 
 void Waiting::withdraw(RemoteRequest &waiting) {
   auto &request = static_cast<AcquireRequest &>(waiting);
+  if (request.stands()) {
+    request.place_ = Front::position(request);
+    request.length_ = static_cast<int64_t>(request.line->standing.size());
+  }
   instance_.passing_on.let_go(request);
   give_up(request);
 }

@@ -105,6 +105,29 @@ UNIT_TEST(a_request_whose_owner_sets_a_lease_anew_for_it_stands_in_no_line_meanw
   s.give_back({&rival});
 }
 
+UNIT_TEST(a_request_that_stands_in_line_again_counts_as_one_who_waits_once) {
+  OwnWaits s(true);
+  Wanted &first = s.a->acquire({"k"}, waiting_ms(60'000), s.me);
+  s.world.run_ms(20);
+  Wanted &longer = s.a->acquire({"k"}, extending(60'000, 50'000), s.me);
+  Wanted &rival = s.a->acquire({"k"}, waiting_ms(60'000));
+  s.world.run_ms(20);
+  first.on_end = [&](Wanted &) {
+    for (Node *node : s.nodes) node->freeze();
+  };
+  s.a->release(s.held.grant().handle);
+  s.world.run_ms(20);
+  EXPECT(first.is(Status::OK) && !longer.ended());
+  for (Node *node : s.nodes) node->ask({"DEL", "liblock:k"});
+  s.write({0, 1, 2, 3, 4}, "k", Stage::record('e', 99'999'999'999'999, "v"), 500);
+  for (Node *node : s.nodes) node->thaw();
+  s.world.run_ms(4'000);
+  EXPECT(rival.is(Status::OK) && !longer.ended());
+  s.a->release(rival.grant().handle);
+  s.world.run_ms(500);
+  EXPECT(longer.is(Status::OK) && s.a->instance().counts.waiters.load() == 0);
+}
+
 UNIT_TEST(a_request_for_more_than_its_owner_has_goes_on_to_the_next_key) {
   OwnWaits s(false);
   const Handle next = s.b->take("l").grant().handle;
@@ -145,5 +168,6 @@ UNIT_MAIN("quorum_own_waits",
           cmocka_unit_test(requests_of_an_owner_that_wait_in_line_reenter_what_the_first_of_them_was_granted),
           cmocka_unit_test(a_request_that_asked_the_nodes_when_another_of_its_owner_was_granted_reenters),
           cmocka_unit_test(a_request_whose_owner_sets_a_lease_anew_for_it_stands_in_no_line_meanwhile),
+          cmocka_unit_test(a_request_that_stands_in_line_again_counts_as_one_who_waits_once),
           cmocka_unit_test(a_request_for_more_than_its_owner_has_goes_on_to_the_next_key),
           cmocka_unit_test(an_owner_has_all_that_he_asks_for_at_once_whichever_of_it_is_granted_first))

@@ -95,7 +95,22 @@ UNIT_TEST(a_request_whose_owner_sets_a_lease_anew_for_it_stands_in_no_line_meanw
     s.a.release(rival.grant().handle);
     s.world.run_ms(20);
     EXPECT(rival.is(Status::OK) && longer.is(Status::OK) && !s.reentered(longer));
+    EXPECT(s.a.instance().counts.waiters.load() == 0);  // though it stood there twice
     s.give_back({&longer});
+  }
+}
+
+UNIT_TEST(a_request_that_stood_in_line_tells_where_also_when_its_owner_sets_a_lease_anew_for_it) {
+  for (const bool extends : {false, true}) {
+    OwnWaits s(true);
+    Wanted &first = s.a.acquire({"k"}, waiting_ms(60'000), s.me);
+    s.world.run_ms(20);
+    Wanted &next = s.a.acquire({"k"}, extends ? extending(60'000, 50'000) : waiting_ms(60'000), s.me);
+    s.world.run_ms(20);
+    s.let_held_go();
+    EXPECT(first.is(Status::OK) && s.reentered(next));
+    EXPECT(next.grant().queue_position == 0 && next.grant().queue_length == 1);
+    s.give_back({&first, &next});
   }
 }
 
@@ -178,6 +193,7 @@ UNIT_MAIN("own_waits",
           cmocka_unit_test(requests_of_an_owner_that_wait_in_line_reenter_what_the_first_of_them_was_granted),
           cmocka_unit_test(a_request_that_was_at_the_server_when_another_of_its_owner_was_granted_reenters),
           cmocka_unit_test(a_request_whose_owner_sets_a_lease_anew_for_it_stands_in_no_line_meanwhile),
+          cmocka_unit_test(a_request_that_stood_in_line_tells_where_also_when_its_owner_sets_a_lease_anew_for_it),
           cmocka_unit_test(
               a_request_that_would_not_reenter_is_told_that_its_owner_holds_the_key_and_one_that_waits_for_him_waits),
           cmocka_unit_test(a_request_for_more_than_its_owner_has_goes_on_to_the_line_of_the_next_key),
