@@ -188,7 +188,7 @@ void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &asked,
   Extension extension = asked;
   if (extension.is_auto) extension.ttl = std::min(extension.ttl, most);
   const bool is_too_long = std::any_of(leases.begin(), leases.end(), [&](const LeaseRef &lease) {
-    const Nanos left = extension.add ? std::max<Nanos>(0, lease->ends_at.load() - now) : 0;
+    const Nanos left = extension.add ? std::max<Nanos>(0, lease->left(now)) : 0;
     return extension.ttl > most || left > most - extension.ttl;
   });
   if (is_too_long) {
@@ -210,7 +210,7 @@ void Keeper::extend(const std::vector<LeaseRef> &leases, const Extension &asked,
     const auto lease = std::static_pointer_cast<GrantLease>(ref);
     lease->is_plain = false;
     const Nanos ends_at = lease->ends_at.load();
-    const Nanos ttl = extension.add ? extension.ttl + std::max<Nanos>(0, ends_at - now) : extension.ttl;
+    const Nanos ttl = extension.add ? extension.ttl + std::max<Nanos>(0, lease->left(now)) : extension.ttl;
     round->add(lease, ttl);  // as it is until now
     lease->renews = lease->renews || extension.renews;
     if (!extension.add) lease->ttl = extension.ttl;

@@ -132,9 +132,9 @@ struct Lease : public Timer {
     short_until = time == kNever ? kNever : now + time;
     renew_at = now;
   }
-  // What is to end as before has less of its time with each try to set it.
+  // What is to end as before has less of its time with each try to set it; not what is renewed since.
   void cut(Nanos now) {
-    if (is_short && short_until != kNever) ttl = std::max(kMillisecond, short_until - now);
+    if (is_short && !renews && short_until != kNever) ttl = std::max(kMillisecond, short_until - now);
   }
   void is_as_it_is_to_be() {
     is_short = false;

@@ -259,6 +259,42 @@ UNIT_TEST(what_a_canceled_reentry_gives_back_is_given_back_also_where_its_extens
   EXPECT(s.a->holds(outer.grant().handle));
 }
 
+UNIT_TEST(a_lock_that_is_renewed_from_now_on_is_so_for_as_long_as_was_asked_for_whatever_was_owed_to_it) {
+  Stage s(3);
+  const auto me = s.a->owner("me");
+  const Wanted &outer = s.a->acquire({"k"}, waiting_ms(1'000, 3'000, false), me);
+  s.world.run_ms(50);
+  AcquireParams extends = waiting_ms(1'000, 50'000, false);
+  extends.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+  const Wanted &inner = s.a->acquire({"k"}, extends, me);
+  s.world.run_ms(50);
+  for (Node *node : s.nodes) node->freeze();
+  s.a->release(inner.grant().handle);
+  s.world.run_ms(5);
+  const auto extended = s.a->extend(outer.grant().handle, 30'000, true);
+  s.world.run_ms(5);
+  for (Node *node : s.nodes) node->end_connections(false);
+  for (Node *node : s.nodes) node->thaw();
+  s.world.run_ms(100'000);
+  EXPECT(extended->is(Status::IN_DOUBT) && s.a->holds(outer.grant().handle));
+  EXPECT(s.nodes[0]->ask({"PTTL", "liblock:k"}).integer > 15'000);
+}
+
+UNIT_TEST(what_is_added_to_a_lease_that_is_still_to_be_given_back_comes_on_top_of_that) {
+  Stage s(3);
+  const auto me = s.a->owner("me");
+  const Wanted &outer = s.a->acquire({"k"}, waiting_ms(1'000, 40'000, false), me);
+  s.world.run_ms(50);
+  AcquireParams extends = waiting_ms(1'000, 5'000, false);
+  extends.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+  const Wanted &inner = s.a->acquire({"k"}, extends, me);
+  s.world.run_ms(50);
+  s.a->release(inner.grant().handle);
+  const auto added = s.a->extend(outer.grant().handle, 10'000, false, true);
+  s.world.run_ms(500);
+  EXPECT(added->is(Status::OK) && s.nodes[0]->ask({"PTTL", "liblock:k"}).integer > 48'000);
+}
+
 UNIT_TEST(locks_with_a_value_are_not_given_back_to_a_node_far_behind_that_was_not_asked_for_them) {
   Stage s(3);
   s.nodes[1]->set_work(2 * kMillisecond);
@@ -312,5 +348,8 @@ UNIT_MAIN("what a quorum keeps",
               what_is_longer_again_than_a_reentry_made_it_is_so_behind_an_outage_and_for_who_reenters_meanwhile),
           cmocka_unit_test(
               what_a_canceled_reentry_gives_back_is_given_back_also_where_its_extension_is_answered_in_between),
+          cmocka_unit_test(
+              a_lock_that_is_renewed_from_now_on_is_so_for_as_long_as_was_asked_for_whatever_was_owed_to_it),
+          cmocka_unit_test(what_is_added_to_a_lease_that_is_still_to_be_given_back_comes_on_top_of_that),
           cmocka_unit_test(locks_with_a_value_are_not_given_back_to_a_node_far_behind_that_was_not_asked_for_them),
           cmocka_unit_test(a_close_waits_for_as_long_as_locks_are_given_back_and_no_longer))

@@ -307,6 +307,22 @@ UNIT_TEST(what_nobody_waits_for_any_more_goes_back_too) {
   EXPECT(wanted.ended() && !wanted.is(Status::OK) && s.is_left_ms(outer, "k", 5'000));
 }
 
+// Nobody knows whether the server has heard of any of it.
+UNIT_TEST(a_lock_that_is_renewed_from_now_on_is_so_for_as_long_as_was_asked_for_whatever_was_owed_to_it) {
+  GivingBack s;
+  const Handle outer = s.mine({"k"}, 3'000), inner = s.again({"k"}, 50'000);
+  s.node.freeze();
+  s.a.release(inner);
+  s.world.run_ms(5);
+  const auto extended = s.a.extend(outer, 30'000, true);
+  s.world.run_ms(5);
+  s.node.end_connections(false);
+  s.node.thaw();
+  s.world.run_ms(100'000);
+  EXPECT(extended->is(Status::IN_DOUBT) && s.a.holds(outer));
+  EXPECT(s.node.ask({"PTTL", "liblock:k"}).integer > 15'000);
+}
+
 UNIT_MAIN("what a reentry gives back on a server",
           cmocka_unit_test(the_unused_part_of_an_extension_is_given_back_with_the_handle_that_asked_for_it),
           cmocka_unit_test(an_unused_part_is_given_back_also_while_the_server_cannot_be_told),
@@ -322,4 +338,6 @@ UNIT_MAIN("what a reentry gives back on a server",
           cmocka_unit_test(nested_ones_give_back_in_any_order),
           cmocka_unit_test(the_inner_one_keeps_what_it_asked_for_when_the_outer_one_goes_first),
           cmocka_unit_test(of_several_keys_only_those_that_were_held_already_go_back),
-          cmocka_unit_test(what_nobody_waits_for_any_more_goes_back_too))
+          cmocka_unit_test(what_nobody_waits_for_any_more_goes_back_too),
+          cmocka_unit_test(
+              a_lock_that_is_renewed_from_now_on_is_so_for_as_long_as_was_asked_for_whatever_was_owed_to_it))
