@@ -156,6 +156,7 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
   const Passing passing{*this, gated ? try_pass(owner, &record) : Pass::No, deferred};
   uint32_t busy = record.key_count;
   Status failed = Status::OK;
+  std::shared_ptr<LocalOwner> own_to_look_at;
   for (uint32_t i = 0; i < record.key_count && failed == Status::OK; ++i) {
     KeyRef &ref = record.refs[i];
     if (ref.state == KeyRef::State::Held) continue;
@@ -184,15 +185,25 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
     if (is_traced) trace_step(waiter, LIBLOCK_ENTRY_ATTEMPT_FREE, 0, deferred);
     if (!take_all(record, waiter, deferred)) failed = Status::LIMIT;
   } else if (failed == Status::OK && params.tries_once()) {
-    waiter.grant.busy_key = busy;
-    const KeyRef &ref = record.refs[busy];
-    if (ref.index != kNoEntry && tries_again(waiter, shards_[ref.shard].entry(ref.index), deferred)) return;
-    if (is_traced) trace_busy(waiter, shards_[ref.shard], ref.index, deferred);
-    failed = Status::BUSY;
+    failed = try_fails(record, busy, waiter, deferred);
   } else if (failed == Status::OK) {
     failed = queue_for(record, busy, waiter, deferred);
+    if (failed == Status::OK && has_others_of_own(record, waiter)) own_to_look_at = owner.shared_from_this();
   }
   if (failed != Status::OK) finish(waiter, failed, deferred);
+  locks.unlock();
+  if (own_to_look_at != nullptr) look_at_own_waits(*own_to_look_at);
+}
+
+// OK: it goes on.
+Status LockTable::try_fails(Record &record, uint32_t busy, Waiter &waiter, Deferred &deferred) {
+  waiter.grant.busy_key = busy;
+  const KeyRef &ref = record.refs[busy];
+  Shard &shard = shards_[ref.shard];
+  if (ref.index != kNoEntry && tries_again(waiter, shard.entry(ref.index), deferred)) return Status::OK;
+  const Trace *trace = waiter.params->trace;
+  if (trace != nullptr && trace->logs_attempts()) trace_busy(waiter, shard, ref.index, deferred);
+  return Status::BUSY;
 }
 
 // Takes what comes before the busy key and queues for that one. OK: it is queued.

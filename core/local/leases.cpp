@@ -217,7 +217,6 @@ Nanos LockTable::tend_lease(Handle h, Nanos now) {
   ShardLocks locks(*this, *record, true);
   Nanos next = kNever;
   bool renewed = false;
-  const Nanos wanted = std::min(deadline_after(record->ttl), record->hold_until);
   for (uint32_t i = 0; i < record->key_count; ++i) {
     const KeyRef &ref = record->refs[i];
     if (ref.state != KeyRef::State::Held) continue;
@@ -228,15 +227,25 @@ Nanos LockTable::tend_lease(Handle h, Nanos now) {
       next = std::min(next, deadline);
       continue;
     }
-    if (wanted > deadline) {
-      renewed = true;
-      deadline = wanted;
-      look_at_others(shard.entry(ref.index), deadline, deferred);
-    }
+    const Nanos wanted = std::min(deadline_after(record->ttl), record->hold_until);
+    renewed |= wanted > deadline;
+    deadline = std::max(deadline, wanted);
     next = std::min(next, timer_due(*record, deadline));
   }
-  if (renewed) counters_.renewals.fetch_add(1, std::memory_order_relaxed);
+  if (renewed) renewed_as_one(*record, deferred);
   return next;
+}
+
+// With the locks of all its shards.
+void LockTable::renewed_as_one(Record &record, Deferred &deferred) {
+  counters_.renewals.fetch_add(1, std::memory_order_relaxed);
+  record.ends_at = first_end(record);  // first: what agrees with it needs no look
+  for (uint32_t i = 0; i < record.key_count; ++i) {
+    const KeyRef &ref = record.refs[i];
+    if (ref.state != KeyRef::State::Held) continue;
+    Shard &shard = shards_[ref.shard];
+    look_at_others(shard.entry(ref.index), shard.deadline(ref.index), deferred);
+  }
 }
 
 Nanos LockTable::tend_global_lease(Handle h, Nanos now) {

@@ -213,6 +213,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   bool take_all(Record &record, Waiter &waiter, Deferred &deferred);
   void take_ref(Shard &shard, KeyRef &ref, Nanos deadline, uint64_t token, Deferred &deferred);
   void drop_ref(Shard &shard, KeyRef &ref, Deferred &deferred);
+  Status try_fails(Record &record, uint32_t busy, Waiter &waiter, Deferred &deferred);
   Status queue_for(Record &record, uint32_t busy, Waiter &waiter, Deferred &deferred);
   bool has_credits(const Record &record, Shard &shard);
   void give_back_held(Record &record, Deferred &deferred);
@@ -231,6 +232,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
     if (waiter.grant.status != Status::OK || (waiter.grant.flags & LIBLOCK_RESULT_REENTERED) != 0) return false;
     return waiter.owner->own_waits.load(std::memory_order_relaxed) != 0 || global_.gate_owner.load() == waiter.owner;
   }
+  static bool has_others_of_own(const Record &record, const Waiter &waiter);
   void look_at_own_waits(LocalOwner &owner);
   void reenter_global(LocalOwner &owner, Deferred &deferred);
   void abandon(Record &record);
@@ -341,6 +343,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void tell_first_end(Record &record, Deferred &deferred);
   static bool ends_by_some_key(const Entry &entry);
   static Nanos end_by_any_key(const Entry &entry, Nanos now, Deferred &deferred);
+  void renewed_as_one(Record &record, Deferred &deferred);
   static void look_at_others(const Entry &entry, Nanos deadline, Deferred &deferred);
   static bool is_over_by_others(const Entry &entry, Nanos now);
   bool tries_again(Waiter &waiter, const Entry &entry, Deferred &deferred) {

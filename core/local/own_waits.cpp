@@ -13,6 +13,12 @@ bool LockTable::goes_on_with_own(const Waiter &waiter) {
          waiter.params->on_conflict != LIBLOCK_ON_CONFLICT_WAIT;
 }
 
+// It has keys on its way to the one that it waits for now: they are its owner's from now on.
+bool LockTable::has_others_of_own(const Record &record, const Waiter &waiter) {
+  const uint32_t mine = goes_on_with_own(waiter) ? 1 : 0;
+  return record.taken.load(std::memory_order_relaxed) != 0 && waiter.owner->own_waits.load() > mine;
+}
+
 // With no lock held.
 void LockTable::look_at_own_waits(LocalOwner &owner) {
   Deferred deferred(*this);

@@ -224,8 +224,11 @@ bool Waiting::has_rivals(const Attempt &attempt) const {
 }
 
 void Waiting::failed(Request &request, Attempt &attempt) {
-  if (has_come_to_hold(request, attempt.lock_keys())) return ask_anew(request);
   note_votes(request, attempt);
+  if (has_come_to_hold(request, attempt.lock_keys())) {
+    note_place(request, attempt);
+    return ask_anew(request);
+  }
   if (const NodeSet others = attempt.others_that_decide(); others != 0 && !has_rivals(attempt)) {
     request.seen_by_ |= request.line_id_.empty() ? 0 : others;
     return attempt.ask_also(others);

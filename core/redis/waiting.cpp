@@ -109,6 +109,8 @@ void Waiting::busy(AcquireRequest &request, const Attempt &attempt, const Reply 
   request.ticket_us_ = reply.at(8).integer;
   if (request.params_.tries_once()) forget_id(request);  // nothing of it is there
   if (has_come_to_hold(request, attempt.lock_keys())) {
+    request.place_ = reply.at(5).integer;
+    request.length_ = reply.at(7).integer;
     give_up(request);
     return ask(request);
   }

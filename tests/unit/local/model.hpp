@@ -79,8 +79,8 @@ class Table {
       queues_[*busy].push_back(number);
     } else {
       r.state = State::Held;
-      if (r.took_any) let_own_go_on(r.owner);
     }
+    if (r.took_any) let_own_go_on(r.owner);
   }
   void let_own_go_on(int owner) {
     std::vector<int> own;

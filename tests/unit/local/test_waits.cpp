@@ -262,6 +262,19 @@ UNIT_TEST(a_watch_whose_context_is_closing_does_not_go_on_to_another_key_of_its_
   EXPECT(ended_by_the_move == 1);
 }
 
+// As one does who comes now.
+UNIT_TEST(a_request_that_waits_goes_on_with_a_key_that_another_of_its_owner_got_on_its_way_to_the_next) {
+  Stage stage;
+  const auto me = stage.world.owner("me");
+  const Handle a = stage.take({"a"});
+  stage.take({"b"});
+  const Request *both = stage.ask(*me, {"a", "b"}), *one = stage.ask(*me, {"a"});
+  stage.release(a);
+  const Request *newcomer = stage.ask(*me, {"a"});
+  EXPECT(!both->done && ended_as(newcomer, Status::OK));
+  EXPECT(ended_as(one, Status::OK));
+}
+
 UNIT_MAIN("waits", cmocka_unit_test(a_wait_times_out_when_its_time_is_over_and_not_before),
           cmocka_unit_test(retries_run_out_after_as_many_intervals_and_keep_the_place_until_then),
           cmocka_unit_test(a_single_attempt_says_busy_and_leaves_no_trace),
@@ -274,4 +287,6 @@ UNIT_MAIN("waits", cmocka_unit_test(a_wait_times_out_when_its_time_is_over_and_n
           cmocka_unit_test(locks_max_is_exact_wherever_the_keys_lie),
           cmocka_unit_test(closing_an_owner_ends_its_waits_and_hands_on_what_it_held),
           cmocka_unit_test(closing_an_instance_releases_or_leaves_and_touches_no_other),
-          cmocka_unit_test(a_watch_whose_context_is_closing_does_not_go_on_to_another_key_of_its_lock))
+          cmocka_unit_test(a_watch_whose_context_is_closing_does_not_go_on_to_another_key_of_its_lock),
+          cmocka_unit_test(
+              a_request_that_waits_goes_on_with_a_key_that_another_of_its_owner_got_on_its_way_to_the_next))

@@ -26,6 +26,8 @@ struct OwnWaits : front::Scene {
     world.run_ms(100);
   }
   static bool reentered(const Wanted &wanted) {
+    const bool has_waited = (wanted.grant().flags & LIBLOCK_RESULT_WAITED) != 0;
+    EXPECT(!has_waited || (wanted.grant().queue_position >= 0 && wanted.grant().queue_length > 0));
     return wanted.is(Status::OK) && (wanted.grant().flags & LIBLOCK_RESULT_REENTERED) != 0;
   }
   int64_t standing() {
