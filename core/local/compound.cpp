@@ -188,11 +188,14 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
     failed = try_fails(record, busy, waiter, deferred);
   } else if (failed == Status::OK) {
     failed = queue_for(record, busy, waiter, deferred);
-    if (failed == Status::OK && has_others_of_own(record, waiter)) own_to_look_at = owner.shared_from_this();
+    if (failed == Status::OK && has_others_of_own(record, waiter)) {
+      own_to_look_at = owner.shared_from_this();
+      record.pins.fetch_add(1, std::memory_order_relaxed);
+    }
   }
   if (failed != Status::OK) finish(waiter, failed, deferred);
   locks.unlock();
-  if (own_to_look_at != nullptr) look_at_own_waits(*own_to_look_at);
+  if (own_to_look_at != nullptr) look_at_own_waits(*own_to_look_at, record);
 }
 
 // OK: it goes on.

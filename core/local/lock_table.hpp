@@ -233,7 +233,17 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
     return waiter.owner->own_waits.load(std::memory_order_relaxed) != 0 || global_.gate_owner.load() == waiter.owner;
   }
   static bool has_others_of_own(const Record &record, const Waiter &waiter);
-  void look_at_own_waits(LocalOwner &owner);
+  // nullptr: nothing is to be looked at. Else the look drops the pin.
+  Record *pin_for_own_waits(const Waiter &waiter) const {
+    if (!has_own_waits(waiter)) return nullptr;
+    waiter.record->pins.fetch_add(1, std::memory_order_relaxed);
+    return waiter.record;
+  }
+  void end_and_look(LocalRequest &request, Record &taken);
+  void look_at_own_waits(LocalOwner &owner, Record &taken);
+  bool look_at_own_waits_for(const KeyRef &ref, LocalOwner &owner, Deferred &deferred);
+  void look_at_all_own_waits(LocalOwner &owner, Deferred &deferred);
+  void goes_on(Waiter &waiter, Shard &shard, Deferred &deferred);
   void reenter_global(LocalOwner &owner, Deferred &deferred);
   void abandon(Record &record);
   void unlink_and_unpin(Record &record);
@@ -252,6 +262,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void recount_waiters();
   void wait_blocking(Waiter &waiter);
   void go_on(Waiter &waiter);
+  void end(LocalRequest &request);
   bool was_handed_one_of_several(const Waiter &waiter) const;
   bool spin_as_head(Waiter &waiter);
   void plan(Waiter &waiter, Nanos began_at);

@@ -2,6 +2,7 @@
 // Requests of a named owner that wait while another of his is granted: those that wait for what he has by now would
 // wait for himself, and no search for deadlocks would find it, since nobody else is part of it. They leave their queues
 // and go on, as if they had been handed one of several keys, and find a key that they may reenter.
+#include <array>
 #include <new>
 
 #include "local/shard_locks.hpp"
@@ -19,24 +20,67 @@ bool LockTable::has_others_of_own(const Record &record, const Waiter &waiter) {
   return record.taken.load(std::memory_order_relaxed) != 0 && waiter.owner->own_waits.load() > mine;
 }
 
-// With no lock held.
-void LockTable::look_at_own_waits(LocalOwner &owner) {
-  Deferred deferred(*this);
-  if (global_.gate_owner.load() == &owner) reenter_global(owner, deferred);
+void LockTable::end_and_look(LocalRequest &request, Record &taken) {
+  const std::shared_ptr<LocalOwner> owner = request.waiter.owner->shared_from_this();
+  end(request);  // first, so that its end comes before those of the others
+  look_at_own_waits(*owner, taken);
+}
+
+// With no lock held, and a pin of the record that is dropped. Its keys may have been given back meanwhile: then others
+// of his that have them have looked, or will.
+void LockTable::look_at_own_waits(LocalOwner &owner, Record &taken) {
+  {
+    Deferred deferred(*this);
+    if (global_.gate_owner.load() == &owner) reenter_global(owner, deferred);
+    bool is_crowded = false;
+    for (uint32_t i = 0; i < taken.key_count && !is_crowded; ++i)
+      is_crowded = !look_at_own_waits_for(taken.refs[i], owner, deferred);
+    if (is_crowded) look_at_all_own_waits(owner, deferred);
+  }
+  unpin(taken);
+}
+
+// False: a queue of many others is not gone through for a few of his.
+bool LockTable::look_at_own_waits_for(const KeyRef &ref, LocalOwner &owner, Deferred &deferred) {
+  constexpr size_t kFew = 64;
+  Shard &shard = shards_[ref.shard];
+  const std::lock_guard lock(shard.mutex);
+  if (ref.index >= shard.entries_end()) return true;
+  const Entry &entry = shard.entry(ref.index);
+  if (entry.owner != &owner || entry.queue == nullptr) return true;
+  if (entry.queue->waiting() > kFew + owner.own_waits.load()) return false;
+  std::array<WaitQueue::Waiters *, 2> lists = {&entry.queue->strict, &entry.queue->any};
+  for (WaitQueue::Waiters *list : lists) {
+    for (Waiter *w = list->front(); w != nullptr;) {
+      Waiter &waiter = *w;
+      w = WaitQueue::Waiters::next(w);
+      if (waiter.owner == &owner && goes_on_with_own(waiter)) goes_on(waiter, shard, deferred);
+      if (entry.queue == nullptr) return true;  // he was the last
+    }
+  }
+  return true;
+}
+
+// What he has and has asked for.
+void LockTable::look_at_all_own_waits(LocalOwner &owner, Deferred &deferred) {
   const std::lock_guard lock(owner.mutex);
   for (Record *r = owner.records.front(); r != nullptr; r = List<Record, &Record::owner_links>::next(r)) {
     if (r->all_held.load() || r->global) continue;
     const ShardLocks locks(*this, *r);
-    Waiter *waiter = r->queued;
+    Waiter *const waiter = r->queued;
     if (waiter == nullptr || !goes_on_with_own(*waiter)) continue;
-    const uint32_t index = waiter->index;
     Shard &shard = shards_[waiter->wanted->shard];
-    if (shard.entry(index).owner != &owner) continue;
-    leave_queue(*waiter, shard);
-    after_leaving(shard, index, deferred);
-    waiter->grant.flags |= LIBLOCK_RESULT_WAITED;
-    finish(*waiter, Status::OK, deferred);
+    if (shard.entry(waiter->index).owner == &owner) goes_on(*waiter, shard, deferred);
   }
+}
+
+// With the shard's lock.
+void LockTable::goes_on(Waiter &waiter, Shard &shard, Deferred &deferred) {
+  const uint32_t index = waiter.index;
+  leave_queue(waiter, shard);
+  after_leaving(shard, index, deferred);
+  waiter.grant.flags |= LIBLOCK_RESULT_WAITED;
+  finish(waiter, Status::OK, deferred);
 }
 
 void LockTable::reenter_global(LocalOwner &owner, Deferred &deferred) {

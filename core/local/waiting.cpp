@@ -51,8 +51,9 @@ Grant LockTable::acquire(LocalOwner &owner, std::span<const Bytes> keys, const A
   }
   if (const Nanos began_at = waiter.first_wait_at; began_at != 0)
     waiter.grant.waited = clock_.now() - began_at;
+  Record *const granted = pin_for_own_waits(waiter);
   conclude(waiter);
-  if (has_own_waits(waiter)) look_at_own_waits(owner);
+  if (granted != nullptr) look_at_own_waits(owner, *granted);
   return waiter.grant;
 }
 
@@ -92,11 +93,15 @@ void LockTable::drive(LocalRequest &request) {
       waiter.grant.status = Status::NO_MEMORY;
     }
   }
-  conclude(waiter);
+  Record *const granted = pin_for_own_waits(waiter);
+  if (granted != nullptr) return end_and_look(request, *granted);
+  end(request);
+}
+
+void LockTable::end(LocalRequest &request) {
+  conclude(request.waiter);
   if (request.timer_expected()) request.disarm();
-  const auto owner = has_own_waits(waiter) ? waiter.owner->shared_from_this() : nullptr;
   request.finished();
-  if (owner != nullptr) look_at_own_waits(*owner);
 }
 
 bool LockTable::was_handed_one_of_several(const Waiter &waiter) const {

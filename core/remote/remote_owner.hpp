@@ -18,18 +18,11 @@ struct OwnedLock {
   ListLinks<OwnedLock> links;
 };
 
-// A request of an owner, as he knows it.
-struct OwnedRequest {
-  ListLinks<OwnedRequest> owned_links;
-};
-
 class RemoteOwner final : public Owner, public std::enable_shared_from_this<RemoteOwner> {
  public:
   using Owner::Owner;
   const std::string field = escape_field(id());  // of a record, which names its owner
   List<OwnedLock, &OwnedLock::links> locks;      // guarded by the mutex of Holds
-  // Those that go on with what he holds, so far as that is not looked at just now. Loop thread.
-  List<OwnedRequest, &OwnedRequest::owned_links> requests;
 };
 
 }  // namespace liblock

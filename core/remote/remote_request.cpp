@@ -70,7 +70,6 @@ RemoteWaiting::~RemoteWaiting() { remote_.runtime->cancel(go_on_); }
 
 void RemoteWaiting::start(RemoteRequest &request) {
   all_.push_back(&request);
-  if (request.may_reenter()) request.owner_->requests.push_back(&request);
   if (remote_.is_closing || request.owner_->closed.load()) return finish(request, Status::CLOSED);
   ask(request);
 }
@@ -167,25 +166,27 @@ bool RemoteWaiting::has_come_to_hold(const RemoteRequest &request, const LockKey
 // Others of his ask again when an attempt of theirs has failed. The end of one may bring the end, or the lock, of
 // another.
 void RemoteWaiting::comes_to_hold(const std::shared_ptr<RemoteOwner> &owner, const LeaseRef &lease) {
-  for (OwnedRequest *one = owner->requests.front(); one != nullptr;) {
-    OwnedRequest *next = decltype(owner->requests)::next(one);
-    auto &request = static_cast<RemoteRequest &>(*one);
-    const bool names_one = std::any_of(lease->keys.begin(), lease->keys.end(), [&](const Lease::Key &key) {
-      return request.keys_.contains(key.lock_key);
+  if (own_waits_.empty()) return;
+  for (const Lease::Key &key : lease->keys) {
+    own_waits_.each(*owner, key.lock_key, [this](RemoteRequest &request) {
+      if (std::exchange(request.is_looked_at_, true)) return;
+      looked_at_.push_back(&request);
     });
-    if (names_one && request.state_ == RemoteRequest::State::Waiting) {
-      owner->requests.remove(one);
-      request.is_looked_at_ = true;
-      looked_at_.push_back(one);
-    }
-    one = next;
   }
-  while (OwnedRequest *one = looked_at_.pop_front()) {
-    auto &request = static_cast<RemoteRequest &>(*one);
-    request.is_looked_at_ = false;
-    request.owner_->requests.push_back(one);
-    if (request.state_ == RemoteRequest::State::Waiting && has_come_to_hold(request, request.keys_)) ask_anew(request);
+  for (size_t i = 0; i < looked_at_.size(); ++i) {
+    RemoteRequest *const request = std::exchange(looked_at_[i], nullptr);
+    if (request == nullptr) continue;
+    request->is_looked_at_ = false;
+    const bool waits = request->state_ == RemoteRequest::State::Waiting;
+    if (waits && has_come_to_hold(*request, request->keys_)) ask_anew(*request);
   }
+  looked_at_.clear();
+}
+
+void RemoteWaiting::leave_own_waits(RemoteRequest &request) {
+  if (request.own_waits_ != nullptr) own_waits_.remove(*request.owner_, request.keys_, request.own_waits_);
+  if (!std::exchange(request.is_looked_at_, false)) return;
+  std::replace(looked_at_.begin(), looked_at_.end(), &request, static_cast<RemoteRequest *>(nullptr));
 }
 
 bool RemoteWaiting::still_reenters(const RemoteRequest &request) const {
@@ -295,6 +296,7 @@ bool RemoteWaiting::begins_to_wait(RemoteRequest &request) {
   ++remote_.counts.waiters;
   ++remote_.counts.contended;
   request.was_queued_ = true;
+  if (request.may_reenter()) own_waits_.add(request, *request.owner_, request.keys_, request.own_waits_);
   const auto step = request.retries_.start(request.params_.retry, remote_.random, request.began_at_);
   if (step != RetryCount::Step::Refused) return true;
   refuse_interval(request);
@@ -341,7 +343,7 @@ void RemoteWaiting::finish(RemoteRequest &request, Status status) {
     remote_.release(std::exchange(request.grant.handle, 0), nullptr);
   (request.is_ending_ ? ending_ : all_).remove(&request);
   leave_lists(request);
-  if (request.may_reenter()) (request.is_looked_at_ ? looked_at_ : request.owner_->requests).remove(&request);
+  leave_own_waits(request);
   if (request.was_queued_) --remote_.counts.waiters;
   if (status == Status::TIMEOUT || status == Status::RETRIES_EXHAUSTED) ++remote_.counts.timeouts;
   if (status == Status::CANCELED) ++remote_.counts.canceled;

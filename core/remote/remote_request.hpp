@@ -23,6 +23,7 @@
 #include "engine/acquire_params.hpp"
 #include "lease/retry_policy.hpp"
 #include "remote/holds.hpp"
+#include "remote/own_waits.hpp"
 #include "remote/reentry.hpp"
 #include "runtime/inbox.hpp"
 
@@ -30,7 +31,7 @@ namespace liblock {
 
 class RemoteInstance;
 
-class RemoteRequest : public LoopTask, public Timer, public OwnedRequest {
+class RemoteRequest : public LoopTask, public Timer {
  public:
   enum class State : uint8_t { New, Asking, Waiting, Over };
 
@@ -77,8 +78,9 @@ class RemoteRequest : public LoopTask, public Timer, public OwnedRequest {
   bool may_be_taken_ = false;   // word of that came since its attempt began
   bool takes_turn_ = false;
   bool is_held_back_ = false;   // it stands in held_back_, and not in asked_for_
-  bool is_looked_at_ = false;   // it stands in looked_at_, and not among those of its owner
+  bool is_looked_at_ = false;   // it stands in looked_at_
   ListLinks<RemoteRequest> all_links_, asked_for_links_;
+  OwnWaits::OfRequest own_waits_;
 };
 
 class RemoteWaiting {
@@ -173,6 +175,7 @@ class RemoteWaiting {
   void go_on();
   void time_is_over(RemoteRequest &request, Status usual);
   bool reenter(RemoteRequest &request);
+  void leave_own_waits(RemoteRequest &request);
   const Reentry::Held *held_by_owner(const RemoteRequest &request, Bytes lock_key) const;
   void extend_reentered(RemoteRequest &request);
   void give_handle(RemoteRequest &request, const LeaseRef &lease, Nanos sent_at);
@@ -180,7 +183,8 @@ class RemoteWaiting {
 
   RemoteInstance &remote_;
   All ending_;  // whom end_all is about to end
-  List<OwnedRequest, &OwnedRequest::owned_links> looked_at_;  // whose owners have come to hold a key of theirs
+  OwnWaits own_waits_;
+  SpareVector<RemoteRequest *> looked_at_;  // whose owners may have come to hold a key of theirs; nullptr: it has ended
   // All whose attempts are under way, and others, who leave it when it is next read.
   AskedFor asked_for_, held_back_;
   RemoteRequest *has_turn_ = nullptr;  // of those who were held back

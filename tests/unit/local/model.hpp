@@ -80,17 +80,16 @@ class Table {
     } else {
       r.state = State::Held;
     }
-    if (r.took_any) let_own_go_on(r.owner);
+    if (r.took_any) let_own_go_on(r.owner, r.keys);
   }
-  void let_own_go_on(int owner) {
+  void let_own_go_on(int owner, const std::vector<int> &keys) {
     std::vector<int> own;
-    for (int key = 0; key < kKeysMax; ++key) {
+    for (const int key : keys) {
       if (holder(key) != owner) continue;
       for (const int r : queues_[key]) {
         if (requests[r].owner == owner) own.push_back(r);
       }
     }
-    std::sort(own.begin(), own.end());
     for (const int r : own) leave_queues(r);
     for (const int r : own) advance(r, false);
   }
