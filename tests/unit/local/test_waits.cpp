@@ -287,7 +287,8 @@ UNIT_TEST(requests_of_an_owner_in_a_long_queue_of_others_reenter_as_well) {
   stage.release(held);
   EXPECT(ended_as(first, Status::OK) && ended_as(last, Status::OK) && ended_as(more, Status::OK));
   EXPECT(!others.front()->done && me->own_waits.load() == 0);
-  for (Request *mine : {first, last, more, elsewhere}) EXPECT(stage.table().release(*me, mine->grant.handle) == Status::OK);
+  for (const Request *mine : {first, last, more, elsewhere})
+    EXPECT(stage.table().release(*me, mine->grant.handle) == Status::OK);
   for (Request *other : others) stage.end(other);
   EXPECT(stage.world.stats().waiters == 0 && stage.world.stats().locks_held == 0);
 }
