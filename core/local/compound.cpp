@@ -140,15 +140,16 @@ LockTable::Availability LockTable::availability(Shard &shard, uint32_t index, co
   return params.on_conflict == LIBLOCK_ON_CONFLICT_FAIL ? Availability::AlreadyHeld : Availability::Own;
 }
 
-// One attempt for all keys that are still wanted. Ends the waiter, or queues it for the first busy key.
-void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
+// The owner, where others of his may wait for what it has on its way; the record is pinned then.
+[[gnu::always_inline]] inline std::shared_ptr<LocalOwner> LockTable::take_or_queue(Record &record, Waiter &waiter,
+                                                                                   Deferred &deferred) {
   const AcquireParams &params = *waiter.params;
   LocalOwner &owner = *record.owner;
   Nanos now = 0;  // read where a lease asks for it
   uint64_t overdue = 0;
   const bool is_traced = params.trace != nullptr && params.trace->logs_attempts();
   if (is_traced) trace_step(waiter, LIBLOCK_ENTRY_ATTEMPT_STARTED, waiter.attempts.load(), deferred);
-  ShardLocks locks(*this, record);
+  const ShardLocks locks(*this, record);
   if (is_traced) trace_step(waiter, LIBLOCK_ENTRY_ATTEMPT_READY, 0, deferred);
   // Not only the gates of its own shards: who was queued at a free key because another of its shards is shut
   // already must not make this one wait behind him for a key that nobody will hand on.
@@ -156,7 +157,6 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
   const Passing passing{*this, gated ? try_pass(owner, &record) : Pass::No, deferred};
   uint32_t busy = record.key_count;
   Status failed = Status::OK;
-  std::shared_ptr<LocalOwner> own_to_look_at;
   for (uint32_t i = 0; i < record.key_count && failed == Status::OK; ++i) {
     KeyRef &ref = record.refs[i];
     if (ref.state == KeyRef::State::Held) continue;
@@ -189,13 +189,18 @@ void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
   } else if (failed == Status::OK) {
     failed = queue_for(record, busy, waiter, deferred);
     if (failed == Status::OK && has_others_of_own(record, waiter)) {
-      own_to_look_at = owner.shared_from_this();
       record.pins.fetch_add(1, std::memory_order_relaxed);
+      return owner.shared_from_this();
     }
   }
   if (failed != Status::OK) finish(waiter, failed, deferred);
-  locks.unlock();
-  if (own_to_look_at != nullptr) look_at_own_waits(*own_to_look_at, record);
+  return nullptr;
+}
+
+// One attempt for all keys that are still wanted. Ends the waiter, or queues it for the first busy key.
+void LockTable::advance(Record &record, Waiter &waiter, Deferred &deferred) {
+  const std::shared_ptr<LocalOwner> owner = take_or_queue(record, waiter, deferred);
+  if (owner != nullptr) look_at_own_waits(*owner, record, deferred);
 }
 
 // OK: it goes on.

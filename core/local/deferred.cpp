@@ -35,7 +35,7 @@ void Deferred::run() {
     } else if (LocalRequest *driven = driven_; driven != nullptr) {
       driven_ = driven->next_deferred;
       if (driven_ == nullptr) driven_tail_ = &driven_;
-      table_.drive(*driven);
+      table_.drive(*driven, *this);
     } else {
       return;
     }

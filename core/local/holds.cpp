@@ -325,7 +325,7 @@ Status LockTable::release_locked(Shard &shard, const Owner &instance, Handle h) 
   LocalRequest *next = index < shard.entries_end() ? hand_over(shard, index, instance, h) : nullptr;
   if (next != nullptr) {
     shard.mutex.unlock();
-    drive(*next);
+    end(*next, nullptr);
     return Status::OK;
   }
   Deferred deferred(*this);

@@ -64,7 +64,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   Status wait_watching(Waiter::Kind kind, Bytes key, Handle watched, LocalOwner &owner, Nanos wait);
   // Of who waits, or acts for it.
   Nanos tend(Waiter &waiter, Nanos now);
-  void drive(LocalRequest &request);
+  void drive(LocalRequest &request, Deferred &deferred);
 
   // carrying.cpp
   Status update(const void *instance, Handle h, Bytes value);
@@ -208,6 +208,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void insert_all(Record &record);
   bool take_free(Record &record, LocalOwner &owner, Nanos deadline);
   void advance(Record &record, Waiter &waiter, Deferred &deferred);
+  std::shared_ptr<LocalOwner> take_or_queue(Record &record, Waiter &waiter, Deferred &deferred);
   Availability availability(Shard &shard, uint32_t index, const LocalOwner &owner,
                             const AcquireParams &params, bool gated) const;
   bool take_all(Record &record, Waiter &waiter, Deferred &deferred);
@@ -223,14 +224,16 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void complete_record(Record &record, Waiter &waiter, bool all_reentered, uint64_t token, Nanos deadline);
   void raise_owner_tokens(LocalOwner &owner, uint64_t token);
   // After the end of a compound acquire, with no lock held: keeps the record or gives everything back.
-  void conclude(Waiter &waiter);
+  void conclude(Waiter &waiter, Deferred *deferred = nullptr);
   // own_waits.cpp
   static bool goes_on_with_own(const Waiter &waiter);
   // It was granted what its owner did not hold, and others of his may wait for that: whoever was queued before the
   // grant is seen, since that was under the lock of the same shard.
   bool has_own_waits(const Waiter &waiter) const {
-    if (waiter.grant.status != Status::OK || (waiter.grant.flags & LIBLOCK_RESULT_REENTERED) != 0) return false;
-    return waiter.owner->own_waits.load(std::memory_order_relaxed) != 0 || global_.gate_owner.load() == waiter.owner;
+    if (waiter.record == nullptr || waiter.grant.status != Status::OK) return false;
+    if ((waiter.grant.flags & LIBLOCK_RESULT_REENTERED) != 0) return false;
+    if (waiter.owner->own_waits.load(std::memory_order_relaxed) != 0) return true;
+    return waiter.record->global && waiter.owner->named();
   }
   static bool has_others_of_own(const Record &record, const Waiter &waiter);
   // nullptr: nothing is to be looked at. Else the look drops the pin.
@@ -239,13 +242,17 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
     waiter.record->pins.fetch_add(1, std::memory_order_relaxed);
     return waiter.record;
   }
-  void end_and_look(LocalRequest &request, Record &taken);
-  void look_at_own_waits(LocalOwner &owner, Record &taken);
+  void end_and_look(LocalRequest &request, Record &taken, Deferred &deferred);
+  void look_at_own_waits(LocalOwner &owner, Record &taken, Deferred &deferred);
   bool look_at_own_waits_for(const KeyRef &ref, LocalOwner &owner, Deferred &deferred);
   void look_at_all_own_waits(LocalOwner &owner, Deferred &deferred);
   void goes_on(Waiter &waiter, Shard &shard, Deferred &deferred);
+  // To the queue that it left for that.
+  static bool comes_back(Waiter &waiter) {
+    return waiter.place_kept_for != nullptr && std::exchange(waiter.place_kept_for, nullptr) == waiter.wanted;
+  }
   void reenter_global(LocalOwner &owner, Deferred &deferred);
-  void abandon(Record &record);
+  void abandon(Record &record, Deferred *outer);
   void unlink_and_unpin(Record &record);
   void unpin(Record &record);
   bool release_undisturbed(Record &record);
@@ -261,8 +268,8 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void leave_queue(Waiter &waiter, Shard &shard);
   void recount_waiters();
   void wait_blocking(Waiter &waiter);
-  void go_on(Waiter &waiter);
-  void end(LocalRequest &request);
+  void go_on(Waiter &waiter, Deferred &deferred);
+  void end(LocalRequest &request, Deferred *deferred);
   bool was_handed_one_of_several(const Waiter &waiter) const;
   bool spin_as_head(Waiter &waiter);
   void plan(Waiter &waiter, Nanos began_at);

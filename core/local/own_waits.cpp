@@ -20,23 +20,20 @@ bool LockTable::has_others_of_own(const Record &record, const Waiter &waiter) {
   return record.taken.load(std::memory_order_relaxed) != 0 && waiter.owner->own_waits.load() > mine;
 }
 
-void LockTable::end_and_look(LocalRequest &request, Record &taken) {
+void LockTable::end_and_look(LocalRequest &request, Record &taken, Deferred &deferred) {
   const std::shared_ptr<LocalOwner> owner = request.waiter.owner->shared_from_this();
-  end(request);  // first, so that its end comes before those of the others
-  look_at_own_waits(*owner, taken);
+  end(request, &deferred);  // first, so that its end comes before those of the others
+  look_at_own_waits(*owner, taken, deferred);
 }
 
 // With no lock held, and a pin of the record that is dropped. Its keys may have been given back meanwhile: then others
 // of his that have them have looked, or will.
-void LockTable::look_at_own_waits(LocalOwner &owner, Record &taken) {
-  {
-    Deferred deferred(*this);
-    if (global_.gate_owner.load() == &owner) reenter_global(owner, deferred);
-    bool is_crowded = false;
-    for (uint32_t i = 0; i < taken.key_count && !is_crowded; ++i)
-      is_crowded = !look_at_own_waits_for(taken.refs[i], owner, deferred);
-    if (is_crowded) look_at_all_own_waits(owner, deferred);
-  }
+void LockTable::look_at_own_waits(LocalOwner &owner, Record &taken, Deferred &deferred) {
+  if (taken.global) reenter_global(owner, deferred);
+  bool is_crowded = false;
+  for (uint32_t i = 0; i < taken.key_count && !is_crowded; ++i)
+    is_crowded = !look_at_own_waits_for(taken.refs[i], owner, deferred);
+  if (is_crowded) look_at_all_own_waits(owner, deferred);
   unpin(taken);
 }
 
@@ -74,9 +71,10 @@ void LockTable::look_at_all_own_waits(LocalOwner &owner, Deferred &deferred) {
   }
 }
 
-// With the shard's lock.
+// With the shard's lock. Where somebody else has the key by the time that it looks, it is back at its place.
 void LockTable::goes_on(Waiter &waiter, Shard &shard, Deferred &deferred) {
   const uint32_t index = waiter.index;
+  waiter.place_kept_for = waiter.wanted;
   leave_queue(waiter, shard);
   after_leaving(shard, index, deferred);
   waiter.grant.flags |= LIBLOCK_RESULT_WAITED;

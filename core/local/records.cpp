@@ -10,7 +10,7 @@
 
 namespace liblock {
 
-void LockTable::conclude(Waiter &waiter) {
+void LockTable::conclude(Waiter &waiter, Deferred *deferred) {
   waiter.grant.attempts = waiter.attempts.load(std::memory_order_relaxed);
   Record *record = waiter.record;
   if (record == nullptr) {
@@ -20,7 +20,7 @@ void LockTable::conclude(Waiter &waiter) {
   LocalOwner &owner = *record->owner;
   const bool granted = waiter.grant.status == Status::OK;
   if (!granted) {
-    abandon(*record);
+    abandon(*record, deferred);
   } else if (owner.named() && !(waiter.grant.flags & LIBLOCK_RESULT_REENTERED) &&
              (record->key_count > 1 || record->global)) {
     raise_owner_tokens(owner, waiter.grant.token);
@@ -53,11 +53,12 @@ void LockTable::raise_owner_tokens(LocalOwner &owner, uint64_t token) {
 }
 
 // The acquire failed: everything is given back, the handle was never shown to anybody.
-void LockTable::abandon(Record &record) {
+// nullptr: with one of its own.
+void LockTable::abandon(Record &record, Deferred *outer) {
   {
     Deferred deferred(*this);
     const ShardLocks locks(*this, record);
-    give_back_held(record, deferred);
+    give_back_held(record, outer != nullptr ? *outer : deferred);
     LIBLOCK_ASSERT(!record.handle_gone && !record.all_held);
     if (record.handle != 0) shards_[record.home].forget_handle(record);
   }

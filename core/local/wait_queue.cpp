@@ -12,16 +12,7 @@ WaitQueue::Waiters &WaitQueue::list_of(const Waiter &waiter) {
   return waiter.params->order == LIBLOCK_ORDER_ANY ? any : strict;
 }
 
-size_t WaitQueue::enqueue(Waiter &waiter, Nanos now) {
-  waiter.enqueued_at = now;
-  Waiters &list = list_of(waiter);
-  if (&list != &strict) {
-    list.push_back(&waiter);
-    return list.size() - 1;
-  }
-  ticket_last_ = std::max(ticket_last_, ticket_at(now));
-  waiter.sort_key = waiter.params->sort_key(ticket_last_);
-  const bool before_equals = waiter.params->order == LIBLOCK_ORDER_LIFO;
+[[gnu::always_inline]] inline size_t WaitQueue::insert(Waiter &waiter, bool before_equals) {
   const auto goes_before = [&](const Waiter &other) {
     return waiter.sort_key < other.sort_key || (before_equals && waiter.sort_key == other.sort_key);
   };
@@ -36,6 +27,27 @@ size_t WaitQueue::enqueue(Waiter &waiter, Nanos now) {
     --position;
   }
   strict.insert(&waiter, before);
+  return position;
+}
+
+size_t WaitQueue::enqueue(Waiter &waiter, Nanos now) {
+  waiter.enqueued_at = now;
+  Waiters &list = list_of(waiter);
+  if (&list != &strict) {
+    list.push_back(&waiter);
+    return list.size() - 1;
+  }
+  ticket_last_ = std::max(ticket_last_, ticket_at(now));
+  waiter.sort_key = waiter.params->sort_key(ticket_last_);
+  return insert(waiter, waiter.params->order == LIBLOCK_ORDER_LIFO);
+}
+
+size_t WaitQueue::enqueue_again(Waiter &waiter) {
+  if (&list_of(waiter) == &strict) return insert(waiter, true);
+  size_t position = 0;
+  Waiter *before = any.front();
+  for (; before != nullptr && before->enqueued_at < waiter.enqueued_at; before = Waiters::next(before)) ++position;
+  any.insert(&waiter, before);
   return position;
 }
 

@@ -49,6 +49,7 @@ struct Waiter {
   std::atomic<uint32_t> where{kNowhere};
   uint32_t index = 0;
   KeyRef *wanted = nullptr;  // with a record: the key of it that is waited for
+  KeyRef *place_kept_for = nullptr;  // it has left that one's queue, and may come back to its place
   // Written before word becomes Done.
   Grant grant;
 

@@ -44,7 +44,8 @@ Grant LockTable::acquire(LocalOwner &owner, std::span<const Bytes> keys, const A
     for (;;) {
       if (waiter.word.load(std::memory_order_acquire) != Waiter::kDone) wait_blocking(waiter);
       if (!was_handed_one_of_several(waiter)) break;
-      go_on(waiter);
+      Deferred deferred(*this);
+      go_on(waiter, deferred);
     }
   } catch (const std::bad_alloc &) {
     waiter.grant.status = Status::NO_MEMORY;
@@ -53,7 +54,10 @@ Grant LockTable::acquire(LocalOwner &owner, std::span<const Bytes> keys, const A
     waiter.grant.waited = clock_.now() - began_at;
   Record *const granted = pin_for_own_waits(waiter);
   conclude(waiter);
-  if (granted != nullptr) look_at_own_waits(owner, *granted);
+  if (granted != nullptr) {
+    Deferred deferred(*this);
+    look_at_own_waits(owner, *granted, deferred);
+  }
   return waiter.grant;
 }
 
@@ -82,24 +86,25 @@ void LockTable::submit(LocalRequest &request, LocalOwner &owner, std::span<const
   request.unpin();
 }
 
-// Ended, or handed a key and not yet through: on with it, with no lock held.
-void LockTable::drive(LocalRequest &request) {
+// Ended, or handed a key and not yet through: on with it, with no lock held. What comes of it is for the same deferred:
+// a long line of requests, the end of each of which brings the next, is gone through one behind the other.
+void LockTable::drive(LocalRequest &request, Deferred &deferred) {
   Waiter &waiter = request.waiter;
   if (was_handed_one_of_several(waiter)) {
     try {
-      go_on(waiter);
+      go_on(waiter, deferred);
       return;
     } catch (const std::bad_alloc &) {
       waiter.grant.status = Status::NO_MEMORY;
     }
   }
   Record *const granted = pin_for_own_waits(waiter);
-  if (granted != nullptr) return end_and_look(request, *granted);
-  end(request);
+  if (granted != nullptr) return end_and_look(request, *granted, deferred);
+  end(request, &deferred);
 }
 
-void LockTable::end(LocalRequest &request) {
-  conclude(request.waiter);
+void LockTable::end(LocalRequest &request, Deferred *deferred) {
+  conclude(request.waiter, deferred);
   if (request.timer_expected()) request.disarm();
   request.finished();
 }
@@ -109,8 +114,7 @@ bool LockTable::was_handed_one_of_several(const Waiter &waiter) const {
          (waiter.record != nullptr || waiter.has_tried_again);
 }
 
-void LockTable::go_on(Waiter &waiter) {
-  Deferred deferred(*this);
+void LockTable::go_on(Waiter &waiter, Deferred &deferred) {
   waiter.word.store(Waiter::kWaiting, std::memory_order_relaxed);
   waiter.grant.status = Status::INTERNAL;
   if (waiter.record == nullptr) return attempt_thin(waiter, deferred);
@@ -184,7 +188,7 @@ Status LockTable::enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred
     waiters_.fetch_sub(1);
     return Status::NO_MEMORY;
   }
-  const size_t position = queue->enqueue(waiter, clock_.now());
+  const size_t position = comes_back(waiter) ? queue->enqueue_again(waiter) : queue->enqueue(waiter, clock_.now());
   count_thread(waiter);
   waiter.serial.store(serial_.fetch_add(1) + 1, std::memory_order_relaxed);
   waiter.index = index;

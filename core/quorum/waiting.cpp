@@ -416,8 +416,10 @@ void Waiting::withdraw(RemoteRequest &remote) {
 }
 
 void Waiting::ask_anew(RemoteRequest &remote) {
-  drop_attempt(static_cast<Request &>(remote));
-  ask(remote);
+  auto &request = static_cast<Request &>(remote);
+  if (request.stands()) withdraw(request);
+  drop_attempt(request);
+  ask(request);
 }
 
 // Those who heard nothing for a while.

@@ -321,6 +321,11 @@ void Waiting::withdraw(RemoteRequest &waiting) {
   give_up(request);
 }
 
+void Waiting::ask_anew(RemoteRequest &waiting) {
+  if (static_cast<AcquireRequest &>(waiting).stands()) withdraw(waiting);
+  ask(waiting);
+}
+
 void Waiting::sent_away(Bytes message) {
   uint64_t at_us = 0;
   if (take_number(message, at_us) && at_us <= INT64_MAX) dequeue(message, static_cast<int64_t>(at_us));

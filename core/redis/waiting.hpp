@@ -138,6 +138,7 @@ class Waiting final : public RemoteWaiting {
   }
   void let_go(RemoteRequest &ending) override;
   void withdraw(RemoteRequest &waiting) override;
+  void ask_anew(RemoteRequest &waiting) override;
   void arm(RemoteRequest &waiting) override;
   Status ending_of(Status usual) const override;
   void answered(AcquireRequest &request, Attempt &attempt, const Reply &reply);

@@ -124,9 +124,9 @@ class RemoteWaiting {
 
   // An attempt, unless its owner holds all of it, or was closed.
   void ask(RemoteRequest &request);
-  // The same for one that waits: its owner holds a key of it by now. What it has of an attempt that has failed is for
-  // nothing.
-  virtual void ask_anew(RemoteRequest &request) { ask(request); }
+  // The same for one that waits: its owner holds a key of it by now. What it has of an attempt that has failed, and its
+  // place in the front, are for nothing.
+  virtual void ask_anew(RemoteRequest &request) = 0;
   // Nothing of it may stay in a line that could bring it a lock: it has all of it from its owner, or will know soon.
   virtual void withdraw(RemoteRequest &request) = 0;
   // Of keys that an attempt of it could not have: its owner holds one of them by now.

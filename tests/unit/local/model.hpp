@@ -31,6 +31,7 @@ class Table {
   void acquire(int owner, std::vector<int> keys, bool try_once) {
     requests.push_back({owner, std::move(keys)});
     advance(static_cast<int>(requests.size()) - 1, try_once);
+    run_handed();
   }
   void release(int request) {
     give_back(request);
@@ -90,8 +91,10 @@ class Table {
         if (requests[r].owner == owner) own.push_back(r);
       }
     }
-    for (const int r : own) leave_queues(r);
-    for (const int r : own) advance(r, false);
+    for (const int r : own) {
+      leave_queues(r);
+      handed_.push_back(r);
+    }
   }
   void leave_queues(int request) {
     for (auto &queue : queues_) queue.erase(std::remove(queue.begin(), queue.end(), request), queue.end());

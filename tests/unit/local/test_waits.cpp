@@ -262,37 +262,6 @@ UNIT_TEST(a_watch_whose_context_is_closing_does_not_go_on_to_another_key_of_its_
   EXPECT(ended_by_the_move == 1);
 }
 
-// As one does who comes now.
-UNIT_TEST(a_request_that_waits_goes_on_with_a_key_that_another_of_its_owner_got_on_its_way_to_the_next) {
-  Stage stage;
-  const auto me = stage.world.owner("me");
-  const Handle a = stage.take({"a"});
-  stage.take({"b"});
-  const Request *both = stage.ask(*me, {"a", "b"}), *one = stage.ask(*me, {"a"});
-  stage.release(a);
-  const Request *newcomer = stage.ask(*me, {"a"});
-  EXPECT(!both->done && ended_as(newcomer, Status::OK));
-  EXPECT(ended_as(one, Status::OK));
-}
-
-// A long queue is not gone through for them.
-UNIT_TEST(requests_of_an_owner_in_a_long_queue_of_others_reenter_as_well) {
-  Stage stage;
-  const auto me = stage.world.owner("me");
-  const Handle held = stage.take({"k"});
-  Request *first = stage.ask(*me, {"k"});
-  std::vector<Request *> others;
-  for (int i = 0; i < 200; ++i) others.push_back(stage.ask({"k"}));
-  Request *last = stage.ask(*me, {"k"}), *more = stage.ask(*me, {"k", "l"}), *elsewhere = stage.ask(*me, {"z"});
-  stage.release(held);
-  EXPECT(ended_as(first, Status::OK) && ended_as(last, Status::OK) && ended_as(more, Status::OK));
-  EXPECT(!others.front()->done && me->own_waits.load() == 0);
-  for (const Request *mine : {first, last, more, elsewhere})
-    EXPECT(stage.table().release(*me, mine->grant.handle) == Status::OK);
-  for (Request *other : others) stage.end(other);
-  EXPECT(stage.world.stats().waiters == 0 && stage.world.stats().locks_held == 0);
-}
-
 UNIT_MAIN("waits", cmocka_unit_test(a_wait_times_out_when_its_time_is_over_and_not_before),
           cmocka_unit_test(retries_run_out_after_as_many_intervals_and_keep_the_place_until_then),
           cmocka_unit_test(a_single_attempt_says_busy_and_leaves_no_trace),
@@ -305,7 +274,4 @@ UNIT_MAIN("waits", cmocka_unit_test(a_wait_times_out_when_its_time_is_over_and_n
           cmocka_unit_test(locks_max_is_exact_wherever_the_keys_lie),
           cmocka_unit_test(closing_an_owner_ends_its_waits_and_hands_on_what_it_held),
           cmocka_unit_test(closing_an_instance_releases_or_leaves_and_touches_no_other),
-          cmocka_unit_test(a_watch_whose_context_is_closing_does_not_go_on_to_another_key_of_its_lock),
-          cmocka_unit_test(requests_of_an_owner_in_a_long_queue_of_others_reenter_as_well),
-          cmocka_unit_test(
-              a_request_that_waits_goes_on_with_a_key_that_another_of_its_owner_got_on_its_way_to_the_next))
+          cmocka_unit_test(a_watch_whose_context_is_closing_does_not_go_on_to_another_key_of_its_lock))

@@ -3,6 +3,7 @@
 // lock table with asynchronous requests whose ends are recorded. One thread drives everything.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -51,9 +52,11 @@ class Request final : public liblock::LocalRequest {
     LIBLOCK_ASSERT(!done);  // an end comes once
     done = true;
     grant = waiter.grant;
+    if (on_end) on_end();
     unpin();
   }
   liblock::AcquireParams params;
+  std::function<void()> on_end;
   bool done = false;
   liblock::Grant grant;
 };
