@@ -141,11 +141,16 @@ bool LockTable::break_cycle(const WaitEdges &cycle, const Waiter &searcher, Defe
   return true;
 }
 
+bool LockTable::is_only_one_of(LocalOwner &owner) {
+  const std::lock_guard lock(owner.mutex);
+  return owner.records.size() == 1;
+}
+
 // False: a cycle was found that did not stand any more, so that the search says nothing.
 bool LockTable::search_deadlock(Waiter &waiter, LocalOwner &owner) {
-  // Nobody waits for one who holds nothing and joined at the end of a queue.
+  // Nobody waits for one who holds nothing, joined at the end of a queue, and stands in no other.
   const bool holds = owner.keys_held.load() > 0 || global_.gate_owner.load() == &owner;
-  if (!holds && waiter.params->order == LIBLOCK_ORDER_FIFO) return true;
+  if (!holds && waiter.params->order == LIBLOCK_ORDER_FIFO && is_only_one_of(owner)) return true;
   counters_.deadlock_searches.fetch_add(1, std::memory_order_relaxed);
   Deferred deferred(*this);
   const std::lock_guard owners_lock(owners_mutex_);

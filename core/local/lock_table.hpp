@@ -267,6 +267,10 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   static void count_thread(Waiter &waiter);
   void leave_queue(Waiter &waiter, Shard &shard);
   void recount_waiters();
+  // With no shard's lock held.
+  void recount_waiters_at_bound() {
+    if (waiters_.load(std::memory_order_relaxed) >= static_cast<uint64_t>(options_.waiters_max)) recount_waiters();
+  }
   void wait_blocking(Waiter &waiter);
   void go_on(Waiter &waiter, Deferred &deferred);
   void end(LocalRequest &request, Deferred *deferred);
@@ -428,6 +432,7 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   bool edge_stands(const WaitEdge &edge, Waiter *&waiter);
   bool break_cycle(const WaitEdges &cycle, const Waiter &searcher, Deferred &deferred);
   bool search_deadlock(Waiter &waiter, LocalOwner &owner);
+  static bool is_only_one_of(LocalOwner &owner);
 
   const TableOptions options_;
   const Clock clock_;

@@ -74,7 +74,7 @@ void LockTable::look_at_all_own_waits(LocalOwner &owner, Deferred &deferred) {
 // With the shard's lock. Where somebody else has the key by the time that it looks, it is back at its place.
 void LockTable::goes_on(Waiter &waiter, Shard &shard, Deferred &deferred) {
   const uint32_t index = waiter.index;
-  waiter.place_kept_for = waiter.wanted;
+  waiter.place_kept_for = waiter.was_requeued ? nullptr : waiter.wanted;
   leave_queue(waiter, shard);
   after_leaving(shard, index, deferred);
   waiter.grant.flags |= LIBLOCK_RESULT_WAITED;

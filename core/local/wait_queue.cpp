@@ -12,10 +12,8 @@ WaitQueue::Waiters &WaitQueue::list_of(const Waiter &waiter) {
   return waiter.params->order == LIBLOCK_ORDER_ANY ? any : strict;
 }
 
-[[gnu::always_inline]] inline size_t WaitQueue::insert(Waiter &waiter, bool before_equals) {
-  const auto goes_before = [&](const Waiter &other) {
-    return waiter.sort_key < other.sort_key || (before_equals && waiter.sort_key == other.sort_key);
-  };
+template <typename GoesBefore>
+[[gnu::always_inline]] inline size_t WaitQueue::insert(Waiter &waiter, GoesBefore goes_before) {
   if (!strict.empty() && goes_before(*strict.front())) {
     strict.insert(&waiter, strict.front());
     return 0;
@@ -32,6 +30,7 @@ WaitQueue::Waiters &WaitQueue::list_of(const Waiter &waiter) {
 
 size_t WaitQueue::enqueue(Waiter &waiter, Nanos now) {
   waiter.enqueued_at = now;
+  waiter.was_requeued = false;
   Waiters &list = list_of(waiter);
   if (&list != &strict) {
     list.push_back(&waiter);
@@ -39,14 +38,28 @@ size_t WaitQueue::enqueue(Waiter &waiter, Nanos now) {
   }
   ticket_last_ = std::max(ticket_last_, ticket_at(now));
   waiter.sort_key = waiter.params->sort_key(ticket_last_);
-  return insert(waiter, waiter.params->order == LIBLOCK_ORDER_LIFO);
+  const bool before_equals = waiter.params->order == LIBLOCK_ORDER_LIFO;
+  return insert(waiter, [&](const Waiter &other) {
+    return waiter.sort_key < other.sort_key || (before_equals && waiter.sort_key == other.sort_key);
+  });
 }
 
+// Serials say in which order those came whose times are equal.
 size_t WaitQueue::enqueue_again(Waiter &waiter) {
-  if (&list_of(waiter) == &strict) return insert(waiter, true);
+  const uint64_t serial = waiter.serial.load(std::memory_order_relaxed);
+  if (&list_of(waiter) == &strict) {
+    const bool before_equals = waiter.params->order == LIBLOCK_ORDER_LIFO;
+    return insert(waiter, [&](const Waiter &other) {
+      if (waiter.sort_key != other.sort_key) return waiter.sort_key < other.sort_key;
+      const uint64_t its = other.serial.load(std::memory_order_relaxed);
+      return before_equals ? serial > its : serial < its;
+    });
+  }
   size_t position = 0;
   Waiter *before = any.front();
-  for (; before != nullptr && before->enqueued_at < waiter.enqueued_at; before = Waiters::next(before)) ++position;
+  for (; before != nullptr && (before->was_requeued || before->serial.load(std::memory_order_relaxed) < serial);
+       before = Waiters::next(before))
+    ++position;
   any.insert(&waiter, before);
   return position;
 }
@@ -55,6 +68,7 @@ void WaitQueue::remove(Waiter &waiter) { list_of(waiter).remove(&waiter); }
 
 void WaitQueue::requeue(Waiter &waiter, Nanos now) {
   const Nanos asked_at = waiter.enqueued_at;
+  waiter.was_requeued = true;
   remove(waiter);
   if (&list_of(waiter) != &strict) {
     list_of(waiter).push_back(&waiter);

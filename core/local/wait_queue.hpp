@@ -16,7 +16,7 @@ class WaitQueue {
   // Sets the sort key from the time of asking and links the waiter. Returns its place among the strict
   // waiters.
   size_t enqueue(Waiter &waiter, Nanos now);
-  // The same at the place that it had when it was removed, among those who are there.
+  // The same at the place that it had when it was removed, among those who are there; not for one that was requeued.
   size_t enqueue_again(Waiter &waiter);
   void remove(Waiter &waiter);
   // To the end of the queue, as if it had asked now.
@@ -35,7 +35,8 @@ class WaitQueue {
 
  private:
   Waiters &list_of(const Waiter &waiter);
-  size_t insert(Waiter &waiter, bool before_equals);
+  template <typename GoesBefore>
+  size_t insert(Waiter &waiter, GoesBefore goes_before);
   int64_t ticket_last_ = INT64_MIN;  // a ticket never falls, so that equal times keep their order of arrival
 };
 

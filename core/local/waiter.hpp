@@ -65,6 +65,7 @@ struct Waiter {
   int64_t sort_key = 0;
   Nanos enqueued_at = 0;
   Nanos first_wait_at = 0;  // 0: it never waited
+  bool was_requeued = false;
   bool nudged = false;      // ANY: told to try; not told again before it did
   bool has_tried_again = false;  // who does not wait
 

@@ -115,6 +115,7 @@ bool LockTable::was_handed_one_of_several(const Waiter &waiter) const {
 }
 
 void LockTable::go_on(Waiter &waiter, Deferred &deferred) {
+  recount_waiters_at_bound();  // it may wait once more, and has left a queue
   waiter.word.store(Waiter::kWaiting, std::memory_order_relaxed);
   waiter.grant.status = Status::INTERNAL;
   if (waiter.record == nullptr) return attempt_thin(waiter, deferred);
@@ -124,8 +125,7 @@ void LockTable::go_on(Waiter &waiter, Deferred &deferred) {
 void LockTable::attempt(Waiter &waiter, Deferred &deferred) {
   const uint32_t wanted = waiter.record == nullptr ? 1 : waiter.record->key_count;
   if (credit_pool_.load(std::memory_order_relaxed) < wanted) reclaim_credit();
-  if (waiters_.load(std::memory_order_relaxed) >= static_cast<uint64_t>(options_.waiters_max))
-    recount_waiters();
+  recount_waiters_at_bound();
   if (global_.deadline.load() != kNever) end_global_if_overdue(clock_.now());
   if (waiter.record == nullptr) {
     attempt_thin(waiter, deferred);
@@ -188,9 +188,10 @@ Status LockTable::enqueue(Waiter &waiter, Shard &shard, uint32_t index, Deferred
     waiters_.fetch_sub(1);
     return Status::NO_MEMORY;
   }
-  const size_t position = comes_back(waiter) ? queue->enqueue_again(waiter) : queue->enqueue(waiter, clock_.now());
+  const bool is_back = comes_back(waiter);
+  const size_t position = is_back ? queue->enqueue_again(waiter) : queue->enqueue(waiter, clock_.now());
   count_thread(waiter);
-  waiter.serial.store(serial_.fetch_add(1) + 1, std::memory_order_relaxed);
+  if (!is_back) waiter.serial.store(serial_.fetch_add(1) + 1, std::memory_order_relaxed);
   waiter.index = index;
   waiter.wait_began_at.store(waiter.enqueued_at);
   if (waiter.first_wait_at == 0) waiter.first_wait_at = waiter.enqueued_at;

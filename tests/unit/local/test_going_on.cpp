@@ -8,6 +8,7 @@ using unit::Request;
 namespace {
 
 struct Stage : unit::Stage {
+  using unit::Stage::Stage;
   std::shared_ptr<LocalOwner> me = world.owner("me");
 
   void release(const Request *mine) { EXPECT(table().release(*me, mine->grant.handle) == Status::OK); }
@@ -65,6 +66,76 @@ UNIT_TEST(a_request_that_finds_the_key_of_its_owner_given_back_meanwhile_has_its
     stage.end(elsewhere);
     EXPECT(stage.world.stats().waiters == 0 && stage.world.stats().locks_held == 0);
   }
+}
+
+// Their times are the same, by a clock that stands still.
+UNIT_TEST(among_those_who_came_at_the_same_time_it_has_its_place_again_too) {
+  for (const int32_t order : {LIBLOCK_ORDER_FIFO, LIBLOCK_ORDER_ANY}) {
+    Stage stage;
+    AcquireParams params;
+    params.order = order;
+    const Handle both = stage.take({"k", "n"});
+    Request *first = stage.ask(*stage.me, {"k"}, params);
+    Request *a = stage.ask({"k"}, params), *b = stage.ask({"k"}, params);
+    Request *second = stage.ask(*stage.me, {"k"}, params), *c = stage.ask({"k"}, params);
+    Request *third = stage.ask(*stage.me, {"k"}, params), *elsewhere = stage.ask({"n"});
+    elsewhere->on_end = [&] { stage.release(first); };
+    stage.release(both);
+    EXPECT(is(first, Status::OK) && is(a, Status::OK) && !b->done);
+    stage.end(a);
+    EXPECT(is(b, Status::OK) && !second->done);
+    stage.end(b);
+    EXPECT(is(second, Status::OK) && is(third, Status::OK) && !c->done);
+    stage.release(second);
+    stage.release(third);
+    stage.end(c);
+  }
+}
+
+UNIT_TEST(a_place_that_was_given_up_after_queue_ttl_does_not_come_back) {
+  Stage stage;
+  AcquireParams any, moving;
+  any.order = moving.order = LIBLOCK_ORDER_ANY;
+  moving.queue_ttl = nanos_from_ms(50);
+  const Handle both = stage.take({"k", "n"});
+  Request *first = stage.ask(*stage.me, {"k"}, any), *moved = stage.ask(*stage.me, {"k"}, moving);
+  Request *a = stage.ask({"k"}, any), *b = stage.ask({"k"}, any), *elsewhere = stage.ask({"n"});
+  stage.world.advance_ms(0);
+  stage.world.advance_ms(50);
+  elsewhere->on_end = [&] { stage.release(first); };
+  stage.release(both);
+  stage.end(a);
+  EXPECT(is(b, Status::OK) && !moved->done);
+  stage.end(b);
+  stage.release(moved);
+}
+
+UNIT_TEST(who_goes_on_to_the_queue_of_another_key_finds_the_room_that_he_has_left) {
+  TableOptions options = unit::World::no_deadlock_search();
+  options.waiters_max = 1;
+  Stage stage(options);
+  const Handle a = stage.take({"a"}), b = stage.take({"b"});
+  Request *both = stage.ask({"a", "b"});
+  stage.release(a);
+  EXPECT(!both->done);
+  stage.release(b);
+  stage.end(both);
+}
+
+// He holds nothing, and joined at the end of a queue; but another of his requests is waited for.
+UNIT_TEST(an_owner_who_only_waits_and_closes_a_cycle_by_a_second_wait_is_told) {
+  Stage stage{TableOptions()};
+  const auto other = stage.world.owner("other"), third = stage.world.owner("third");
+  stage.take({"k"});
+  stage.ask(*other, {"m"});
+  stage.ask(*third, {"l"});
+  Request *mine = stage.ask(*stage.me, {"k"}), *behind = stage.ask(*other, {"k"});
+  Request *of_third = stage.ask(*third, {"m"});
+  for (int i = 0; i < 20; ++i) stage.world.advance_ms(10);
+  Request *closing = stage.ask(*stage.me, {"l"});
+  for (int i = 0; i < 20; ++i) stage.world.advance_ms(10);
+  EXPECT(is(closing, Status::DEADLOCK));
+  EXPECT(!mine->done && !behind->done && !of_third->done);
 }
 
 // While the ticket of the first is out, which keeps the global lock waiting until it has its key.
@@ -135,6 +206,10 @@ UNIT_MAIN("going_on",
               a_request_that_waits_goes_on_with_a_key_that_another_of_its_owner_got_on_its_way_to_the_next),
           cmocka_unit_test(requests_of_an_owner_in_a_long_queue_of_others_reenter_as_well),
           cmocka_unit_test(a_request_that_finds_the_key_of_its_owner_given_back_meanwhile_has_its_place_again),
+          cmocka_unit_test(among_those_who_came_at_the_same_time_it_has_its_place_again_too),
+          cmocka_unit_test(a_place_that_was_given_up_after_queue_ttl_does_not_come_back),
+          cmocka_unit_test(who_goes_on_to_the_queue_of_another_key_finds_the_room_that_he_has_left),
+          cmocka_unit_test(an_owner_who_only_waits_and_closes_a_cycle_by_a_second_wait_is_told),
           cmocka_unit_test(the_global_lock_waits_for_what_an_owner_holds_whatever_the_end_of_a_request_of_his_brings),
           cmocka_unit_test(
               a_long_line_of_requests_each_of_which_ends_by_the_end_of_the_one_before_it_needs_no_stack),
