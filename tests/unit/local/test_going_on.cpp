@@ -47,29 +47,9 @@ UNIT_TEST(requests_of_an_owner_in_a_long_queue_of_others_reenter_as_well) {
   EXPECT(stage.world.stats().waiters == 0 && stage.world.stats().locks_held == 0);
 }
 
-// It left the queue to go on, and before it had looked the key was somebody else's.
+// It left the queue to go on, and before it had looked the key was somebody else's. By a clock that stands still all of
+// them came at the same time.
 UNIT_TEST(a_request_that_finds_the_key_of_its_owner_given_back_meanwhile_has_its_place_again) {
-  for (const int32_t order : {LIBLOCK_ORDER_FIFO, LIBLOCK_ORDER_ANY}) {
-    Stage stage;
-    AcquireParams params;
-    params.order = order;
-    const Handle both = stage.take({"k", "n"});
-    Request *first = stage.ask(*stage.me, {"k"}, params), *second = stage.ask(*stage.me, {"k"}, params);
-    Request *behind = stage.ask({"k"}, params), *last = stage.ask({"k"}, params), *elsewhere = stage.ask({"n"});
-    elsewhere->on_end = [&] { stage.release(first); };
-    stage.release(both);
-    EXPECT(is(first, Status::OK) && is(behind, Status::OK) && !second->done && !last->done);
-    stage.end(behind);
-    EXPECT(is(second, Status::OK) && !last->done);
-    stage.release(second);
-    stage.end(last);
-    stage.end(elsewhere);
-    EXPECT(stage.world.stats().waiters == 0 && stage.world.stats().locks_held == 0);
-  }
-}
-
-// Their times are the same, by a clock that stands still.
-UNIT_TEST(among_those_who_came_at_the_same_time_it_has_its_place_again_too) {
   for (const int32_t order : {LIBLOCK_ORDER_FIFO, LIBLOCK_ORDER_ANY}) {
     Stage stage;
     AcquireParams params;
@@ -206,7 +186,6 @@ UNIT_MAIN("going_on",
               a_request_that_waits_goes_on_with_a_key_that_another_of_its_owner_got_on_its_way_to_the_next),
           cmocka_unit_test(requests_of_an_owner_in_a_long_queue_of_others_reenter_as_well),
           cmocka_unit_test(a_request_that_finds_the_key_of_its_owner_given_back_meanwhile_has_its_place_again),
-          cmocka_unit_test(among_those_who_came_at_the_same_time_it_has_its_place_again_too),
           cmocka_unit_test(a_place_that_was_given_up_after_queue_ttl_does_not_come_back),
           cmocka_unit_test(who_goes_on_to_the_queue_of_another_key_finds_the_room_that_he_has_left),
           cmocka_unit_test(an_owner_who_only_waits_and_closes_a_cycle_by_a_second_wait_is_told),

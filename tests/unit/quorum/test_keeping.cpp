@@ -67,6 +67,20 @@ bool both_believe(Stage &s, const Wanted &holder, const Wanted &next) {
   return next.is(Status::OK) && s.a->holds(holder.grant().handle);
 }
 
+// A lock that its owner enters again, with another lease.
+struct Reentered : Stage {
+  explicit Reentered(int64_t ttl_ms) : Stage(3), outer(a->acquire({"k"}, waiting_ms(1'000, ttl_ms, false), me)) {
+    world.run_ms(50);
+  }
+  Wanted &again(int64_t ttl_ms) {
+    AcquireParams extends = waiting_ms(1'000, ttl_ms, false);
+    extends.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+    return a->acquire({"k"}, extends, me);
+  }
+  std::shared_ptr<liblock::RemoteOwner> me = a->owner("me");
+  const Wanted &outer;
+};
+
 }  // namespace
 
 UNIT_TEST(a_lock_on_some_nodes_stays_there_when_it_is_renewed_together_with_others) {
@@ -209,13 +223,8 @@ UNIT_TEST(what_a_reentry_leaves_unused_is_given_back_also_while_too_few_nodes_ar
 UNIT_TEST(what_is_longer_again_than_a_reentry_made_it_is_so_behind_an_outage_and_for_who_reenters_meanwhile) {
   for (const bool fails : {false, true}) {
     for (const bool reenters_meanwhile : {false, true}) {
-      Stage s(3);
-      const auto me = s.a->owner("me");
-      const Wanted &outer = s.a->acquire({"k"}, waiting_ms(1'000, 50'000, false), me);
-      s.world.run_ms(50);
-      AcquireParams extends = waiting_ms(1'000, 5'000, false);
-      extends.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
-      const Wanted &inner = s.a->acquire({"k"}, extends, me);
+      Reentered s(50'000);
+      const Wanted &inner = s.again(5'000);
       s.world.run_ms(50);
       for (Node *node : s.nodes) {
         if (fails) node->stop(Node::Data::Kept);
@@ -225,25 +234,20 @@ UNIT_TEST(what_is_longer_again_than_a_reentry_made_it_is_so_behind_an_outage_and
       for (Node *node : s.nodes) {
         if (fails) node->start();
       }
-      const Wanted *again = reenters_meanwhile ? &s.a->acquire({"k"}, extends, me) : nullptr;
+      const Wanted *again = reenters_meanwhile ? &s.again(5'000) : nullptr;
       s.world.run_ms(fails && !reenters_meanwhile ? 1'500 : 50);
       if (again != nullptr) s.a->release(again->grant().handle);
       s.world.run_ms(1'000);
       EXPECT(s.nodes[0]->ask({"PTTL", "liblock:k"}).integer > 45'000);
       s.world.run_ms(10'000);
-      EXPECT(s.a->holds(outer.grant().handle));
+      EXPECT(s.a->holds(s.outer.grant().handle));
     }
   }
 }
 
 UNIT_TEST(what_a_canceled_reentry_gives_back_is_given_back_also_where_its_extension_is_answered_in_between) {
-  Stage s(3);
-  const auto me = s.a->owner("me");
-  const Wanted &outer = s.a->acquire({"k"}, waiting_ms(1'000, 50'000, false), me);
-  s.world.run_ms(50);
-  AcquireParams extends = waiting_ms(1'000, 5'000, false);
-  extends.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
-  Wanted &inner = s.a->acquire({"k"}, extends, me);
+  Reentered s(50'000);
+  Wanted &inner = s.again(5'000);
   s.world.run_for(1);
   for (Node *node : s.nodes) s.world.link(s.a->host(), *node).set_delay(100 * kMillisecond, 100 * kMillisecond);
   s.a->cancel(inner);
@@ -256,41 +260,31 @@ UNIT_TEST(what_a_canceled_reentry_gives_back_is_given_back_also_where_its_extens
   s.world.run_ms(2'000);
   EXPECT(inner.is(Status::CANCELED) && s.nodes[0]->ask({"PTTL", "liblock:k"}).integer > 45'000);
   s.world.run_ms(10'000);
-  EXPECT(s.a->holds(outer.grant().handle));
+  EXPECT(s.a->holds(s.outer.grant().handle));
 }
 
 UNIT_TEST(a_lock_that_is_renewed_from_now_on_is_so_for_as_long_as_was_asked_for_whatever_was_owed_to_it) {
-  Stage s(3);
-  const auto me = s.a->owner("me");
-  const Wanted &outer = s.a->acquire({"k"}, waiting_ms(1'000, 3'000, false), me);
-  s.world.run_ms(50);
-  AcquireParams extends = waiting_ms(1'000, 50'000, false);
-  extends.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
-  const Wanted &inner = s.a->acquire({"k"}, extends, me);
+  Reentered s(3'000);
+  const Wanted &inner = s.again(50'000);
   s.world.run_ms(50);
   for (Node *node : s.nodes) node->freeze();
   s.a->release(inner.grant().handle);
   s.world.run_ms(5);
-  const auto extended = s.a->extend(outer.grant().handle, 30'000, true);
+  const auto extended = s.a->extend(s.outer.grant().handle, 30'000, true);
   s.world.run_ms(5);
   for (Node *node : s.nodes) node->end_connections(false);
   for (Node *node : s.nodes) node->thaw();
   s.world.run_ms(100'000);
-  EXPECT(extended->is(Status::IN_DOUBT) && s.a->holds(outer.grant().handle));
+  EXPECT(extended->is(Status::IN_DOUBT) && s.a->holds(s.outer.grant().handle));
   EXPECT(s.nodes[0]->ask({"PTTL", "liblock:k"}).integer > 15'000);
 }
 
 UNIT_TEST(what_is_added_to_a_lease_that_is_still_to_be_given_back_comes_on_top_of_that) {
-  Stage s(3);
-  const auto me = s.a->owner("me");
-  const Wanted &outer = s.a->acquire({"k"}, waiting_ms(1'000, 40'000, false), me);
-  s.world.run_ms(50);
-  AcquireParams extends = waiting_ms(1'000, 5'000, false);
-  extends.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
-  const Wanted &inner = s.a->acquire({"k"}, extends, me);
+  Reentered s(40'000);
+  const Wanted &inner = s.again(5'000);
   s.world.run_ms(50);
   s.a->release(inner.grant().handle);
-  const auto added = s.a->extend(outer.grant().handle, 10'000, false, true);
+  const auto added = s.a->extend(s.outer.grant().handle, 10'000, false, true);
   s.world.run_ms(500);
   EXPECT(added->is(Status::OK) && s.nodes[0]->ask({"PTTL", "liblock:k"}).integer > 48'000);
 }
