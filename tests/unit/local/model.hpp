@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace model {
@@ -31,18 +32,18 @@ class Table {
   void acquire(int owner, std::vector<int> keys, bool try_once) {
     requests.push_back({owner, std::move(keys)});
     advance(static_cast<int>(requests.size()) - 1, try_once);
-    run_handed();
+    do_the_rest();
   }
   void release(int request) {
     give_back(request);
     requests[request].state = State::Released;
-    run_handed();
+    do_the_rest();
   }
   void cancel(int request) {
     leave_queues(request);
     requests[request].state = State::Canceled;
     give_back(request);
-    run_handed();
+    do_the_rest();
   }
   // -1: nobody.
   int holder(int key) const {
@@ -78,10 +79,11 @@ class Table {
     r.took_any = r.took_any || takes_any;
     if (busy) {
       queues_[*busy].push_back(number);
+      if (r.took_any) let_own_go_on(r.owner, r.keys);
     } else {
       r.state = State::Held;
+      to_do_.push_back({number, true});
     }
-    if (r.took_any) let_own_go_on(r.owner, r.keys);
   }
   void let_own_go_on(int owner, const std::vector<int> &keys) {
     std::vector<int> own;
@@ -93,7 +95,7 @@ class Table {
     }
     for (const int r : own) {
       leave_queues(r);
-      handed_.push_back(r);
+      to_do_.push_back({r, false});
     }
   }
   void leave_queues(int request) {
@@ -113,19 +115,27 @@ class Table {
       queues_[key].pop_front();
       requests[next].taken.push_back(key);
       requests[next].took_any = true;
-      handed_.push_back(next);
+      const bool is_whole = requests[next].keys.size() == 1;
+      if (is_whole) requests[next].state = State::Held;
+      to_do_.push_back({next, is_whole});
     }
   }
-  void run_handed() {
-    while (!handed_.empty()) {
-      const int next = handed_.front();
-      handed_.pop_front();
-      advance(next, false);
+  // What has ended looks for others of its owner; what was handed one of several keys, or has left its queue, goes on.
+  void do_the_rest() {
+    while (!to_do_.empty()) {
+      const auto [next, has_ended] = to_do_.front();
+      to_do_.pop_front();
+      const Request &r = requests[next];
+      if (!has_ended) {
+        advance(next, false);
+      } else if (r.took_any) {
+        let_own_go_on(r.owner, r.keys);
+      }
     }
   }
 
   std::deque<int> queues_[kKeysMax];
-  std::deque<int> handed_;
+  std::deque<std::pair<int, bool>> to_do_;
 };
 
 }  // namespace model

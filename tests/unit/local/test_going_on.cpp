@@ -22,12 +22,13 @@ bool is(const Request *request, Status status) { return request->done && request
 // As one does who comes now.
 UNIT_TEST(a_request_that_waits_goes_on_with_a_key_that_another_of_its_owner_got_on_its_way_to_the_next) {
   Stage stage;
-  const Handle a = stage.take({"a"});
-  stage.take({"b"});
+  const Handle a = stage.take({"a"}), b = stage.take({"b"});
   const Request *both = stage.ask(*stage.me, {"a", "b"}), *one = stage.ask(*stage.me, {"a"});
   stage.release(a);
   const Request *newcomer = stage.ask(*stage.me, {"a"});
   EXPECT(!both->done && is(newcomer, Status::OK) && is(one, Status::OK));
+  stage.release(b);
+  EXPECT(is(both, Status::OK));
 }
 
 // A long queue is not gone through for them.
@@ -115,7 +116,10 @@ UNIT_TEST(an_owner_who_only_waits_and_closes_a_cycle_by_a_second_wait_is_told) {
   Request *closing = stage.ask(*stage.me, {"l"});
   for (int i = 0; i < 20; ++i) stage.world.advance_ms(10);
   EXPECT(is(closing, Status::DEADLOCK));
-  EXPECT(!mine->done && !behind->done && !of_third->done);
+  for (Request *waiting : {mine, behind, of_third}) {
+    EXPECT(!waiting->done);
+    stage.table().ask_to_end(waiting->waiter, Status::CANCELED);
+  }
 }
 
 // While the ticket of the first is out, which keeps the global lock waiting until it has its key.
