@@ -58,7 +58,7 @@ static void every_acquire_and_every_hold_is_measured_once(void **state) {
 
 static void a_long_hold_and_a_long_wait_lie_in_buckets_of_their_length(void **state) {
   measure(*state, 1);
-  recorder *r = recorder_new(*state, true);
+  recorder *r = recorder_new(*state, false); /* its lock is held on: how long would be the machine's affair */
   const liblock_lock lock = take(*state, "k");
   request_key(*state, r, 0, "k", NULL);
   let_pass_ms(40);
@@ -67,7 +67,8 @@ static void a_long_hold_and_a_long_wait_lie_in_buckets_of_their_length(void **st
   const liblock_histogram waits = histogram_of(*state, LIBLOCK_HISTOGRAM_ACQUIRE);
   const liblock_histogram holds = histogram_of(*state, LIBLOCK_HISTOGRAM_HOLD);
   assert_int_equal(waits.count, 2);
-  assert_int_equal(at_least_us(&waits, 32768), 1);
+  assert_true(at_least_us(&waits, 32768) >= 1); /* so may the first be, where the machine stands still */
+  assert_int_equal(holds.count, 1);
   assert_int_equal(at_least_us(&holds, 32768), 1);
   assert_true(holds.sum_us >= 40000);
   recorder_free(r);
