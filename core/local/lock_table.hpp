@@ -7,7 +7,7 @@
 //   watching.cpp     waits for a change of a lock     leases.cpp    queries, extend, renewal, sweep
 //   global_lock.cpp  the lock that excludes all       deadlock.cpp  search over waits-for edges
 //   admin.cpp        taking away, closing owners      views.cpp     inspect, list, statistics
-//   tracing.cpp      what instrumentation is told
+//   tracing.cpp      what instrumentation is told     own_waits.cpp who would wait for his own owner
 //   by_value.cpp     changes without a handle         given_back.cpp what is left of a reentry's extension
 //   carrying.cpp     values of several handles        first_end.cpp leases of one lock that differ
 //
@@ -225,6 +225,14 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
   void raise_owner_tokens(LocalOwner &owner, uint64_t token);
   // After the end of a compound acquire, with no lock held: keeps the record or gives everything back.
   void conclude(Waiter &waiter, Deferred *deferred = nullptr);
+  void abandon(Record &record, Deferred *outer);
+  void unlink_and_unpin(Record &record);
+  void unpin(Record &record);
+  bool release_undisturbed(Record &record);
+  Status release_record(const Owner &instance, Handle h);
+  Status release_disturbed(Shard &home, Record &record, ShardLocks &locks);
+  Status stale(Shard &shard, Handle h, bool consume) const;
+
   // own_waits.cpp
   static bool goes_on_with_own(const Waiter &waiter);
   // It was granted what its owner did not hold, and others of his may wait for that: whoever was queued before the
@@ -252,13 +260,6 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
     return waiter.place_kept_for != nullptr && std::exchange(waiter.place_kept_for, nullptr) == waiter.wanted;
   }
   void reenter_global(LocalOwner &owner, Deferred &deferred);
-  void abandon(Record &record, Deferred *outer);
-  void unlink_and_unpin(Record &record);
-  void unpin(Record &record);
-  bool release_undisturbed(Record &record);
-  Status release_record(const Owner &instance, Handle h);
-  Status release_disturbed(Shard &home, Record &record, ShardLocks &locks);
-  Status stale(Shard &shard, Handle h, bool consume) const;
 
   // waiting.cpp
   void attempt(Waiter &waiter, Deferred &deferred);

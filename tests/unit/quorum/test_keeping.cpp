@@ -73,9 +73,7 @@ struct Reentered : Stage {
     world.run_ms(50);
   }
   Wanted &again(int64_t ttl_ms) {
-    AcquireParams extends = waiting_ms(1'000, ttl_ms, false);
-    extends.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
-    return a->acquire({"k"}, extends, me);
+    return a->acquire({"k"}, setting_anew(1'000, ttl_ms, false), me);
   }
   std::shared_ptr<liblock::RemoteOwner> me = a->owner("me");
   const Wanted &outer;

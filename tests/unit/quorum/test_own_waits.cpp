@@ -7,12 +7,6 @@ using namespace unit;
 
 namespace {
 
-AcquireParams extending(int64_t wait_ms, int64_t ttl_ms) {
-  AcquireParams params = waiting_ms(wait_ms, ttl_ms);
-  params.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
-  return params;
-}
-
 // It does not stand in the front.
 AcquireParams with_a_value(AcquireParams params) {
   params.value = "v";
@@ -53,7 +47,7 @@ UNIT_TEST(requests_of_an_owner_that_wait_in_line_reenter_what_the_first_of_them_
     Wanted &first = s.a->acquire({"k"}, waiting_ms(60'000), s.me);
     s.world.run_ms(20);
     Wanted &plain = s.a->acquire({"k"}, waiting_ms(60'000), s.me);
-    Wanted &longer = s.a->acquire({"k"}, extending(60'000, 50'000), s.me);
+    Wanted &longer = s.a->acquire({"k"}, setting_anew(60'000, 50'000), s.me);
     Wanted &valued = s.a->acquire({"k"}, with_a_value(waiting_ms(60'000)), s.me);
     s.world.run_ms(20);
     EXPECT(!first.ended() && !plain.ended() && !longer.ended() && !valued.ended());
@@ -74,7 +68,7 @@ UNIT_TEST(a_request_that_asked_the_nodes_when_another_of_its_owner_was_granted_r
     s.world.run_for(kMillisecond / 100);
     const std::vector<Wanted *> all = {&first, &s.a->acquire({"k"}, with_a_value(waiting_ms(60'000)), s.me),
                                        &s.a->acquire({"k"}, waiting_ms(0), s.me), &s.a->acquire({"k"}, any, s.me),
-                                       &s.a->acquire({"k"}, extending(0, 50'000), s.me)};
+                                       &s.a->acquire({"k"}, setting_anew(0, 50'000), s.me)};
     s.world.run_ms(200);
     EXPECT(first.is(Status::OK));
     for (size_t i = 1; i < all.size(); ++i) EXPECT(s.reentered(*all[i]));
@@ -87,7 +81,7 @@ UNIT_TEST(a_request_whose_owner_sets_a_lease_anew_for_it_stands_in_no_line_meanw
   const auto standing_here = [&s] { return s.a->instance().passing_on.shown("liblock:k").size(); };
   Wanted &first = s.a->acquire({"k"}, waiting_ms(60'000), s.me);
   s.world.run_ms(20);
-  Wanted &longer = s.a->acquire({"k"}, extending(60'000, 50'000), s.me);
+  Wanted &longer = s.a->acquire({"k"}, setting_anew(60'000, 50'000), s.me);
   Wanted &rival = s.a->acquire({"k"}, waiting_ms(60'000));
   s.world.run_ms(20);
   EXPECT(standing_here() == 3);
@@ -111,7 +105,7 @@ UNIT_TEST(a_request_that_stands_in_line_again_counts_as_one_who_waits_once) {
   OwnWaits s(true);
   Wanted &first = s.a->acquire({"k"}, waiting_ms(60'000), s.me);
   s.world.run_ms(20);
-  Wanted &longer = s.a->acquire({"k"}, extending(60'000, 50'000), s.me);
+  Wanted &longer = s.a->acquire({"k"}, setting_anew(60'000, 50'000), s.me);
   Wanted &rival = s.a->acquire({"k"}, waiting_ms(60'000));
   s.world.run_ms(20);
   first.on_end = [&](Wanted &) {

@@ -8,12 +8,6 @@ using namespace unit;
 
 namespace {
 
-AcquireParams extending(int64_t wait_ms, int64_t ttl_ms) {
-  AcquireParams params = waiting_ms(wait_ms, ttl_ms);
-  params.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
-  return params;
-}
-
 AcquireParams with_a_value(AcquireParams params) {
   params.value = "v";
   return params;
@@ -49,7 +43,7 @@ UNIT_TEST(requests_of_an_owner_that_wait_in_line_reenter_what_the_first_of_them_
     Wanted &first = s.a.acquire({"k"}, waiting_ms(60'000), s.me);
     s.world.run_ms(20);
     Wanted &plain = s.a.acquire({"k"}, waiting_ms(60'000), s.me);
-    Wanted &longer = s.a.acquire({"k"}, extending(60'000, 50'000), s.me);
+    Wanted &longer = s.a.acquire({"k"}, setting_anew(60'000, 50'000), s.me);
     Wanted &valued = s.a.acquire({"k"}, with_a_value(waiting_ms(60'000)), s.me);
     s.world.run_ms(20);
     EXPECT(!first.ended() && !plain.ended() && !longer.ended() && !valued.ended());
@@ -70,7 +64,7 @@ UNIT_TEST(a_request_that_was_at_the_server_when_another_of_its_owner_was_granted
     const std::vector<Wanted *> all = {
         &s.a.acquire({"k"}, waiting_ms(60'000), s.me), &s.a.acquire({"k"}, with_a_value(waiting_ms(60'000)), s.me),
         &s.a.acquire({"k"}, waiting_ms(0), s.me),      &s.a.acquire({"k"}, any, s.me),
-        &s.a.acquire({"k"}, extending(0, 50'000), s.me)};
+        &s.a.acquire({"k"}, setting_anew(0, 50'000), s.me)};
     s.world.run_ms(20);
     EXPECT(all.front()->is(Status::OK));
     for (size_t i = 1; i < all.size(); ++i) EXPECT(s.reentered(*all[i]));
@@ -83,7 +77,7 @@ UNIT_TEST(a_request_whose_owner_sets_a_lease_anew_for_it_stands_in_no_line_meanw
     OwnWaits s(has_front);
     Wanted &first = s.a.acquire({"k"}, waiting_ms(60'000), s.me);
     s.world.run_ms(20);
-    Wanted &longer = s.a.acquire({"k"}, extending(60'000, 50'000), s.me);
+    Wanted &longer = s.a.acquire({"k"}, setting_anew(60'000, 50'000), s.me);
     Wanted &rival = s.a.acquire({"k"}, waiting_ms(60'000));
     s.world.run_ms(20);
     EXPECT(s.a.instance().waiting.shown("liblock:k").size() == 3);
@@ -107,7 +101,7 @@ UNIT_TEST(a_request_that_stood_in_line_tells_where_also_when_its_owner_sets_a_le
     OwnWaits s(true);
     Wanted &first = s.a.acquire({"k"}, waiting_ms(60'000), s.me);
     s.world.run_ms(20);
-    Wanted &next = s.a.acquire({"k"}, extends ? extending(60'000, 50'000) : waiting_ms(60'000), s.me);
+    Wanted &next = s.a.acquire({"k"}, extends ? setting_anew(60'000, 50'000) : waiting_ms(60'000), s.me);
     s.world.run_ms(20);
     s.let_held_go();
     EXPECT(first.is(Status::OK) && s.reentered(next));

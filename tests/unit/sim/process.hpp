@@ -40,6 +40,11 @@ inline AcquireParams waiting_ms(int64_t wait_ms, int64_t ttl_ms = kAutoMs, bool 
   params.retry.jitter_ms = 100;
   return params;
 }
+inline AcquireParams setting_anew(int64_t wait_ms, int64_t ttl_ms, bool renew = true) {
+  AcquireParams params = waiting_ms(wait_ms, ttl_ms, renew);
+  params.on_conflict = LIBLOCK_ON_CONFLICT_REENTER_EXTEND;
+  return params;
+}
 inline AcquireParams without_waiting(int64_t ttl_ms = kAutoMs, bool renew = true) {
   return waiting_ms(0, ttl_ms, renew);
 }
