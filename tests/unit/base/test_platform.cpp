@@ -97,12 +97,16 @@ UNIT_TEST(a_parked_thread_hears_of_a_nudge_and_of_the_end) {
 
 UNIT_TEST(the_child_of_a_fork_sleeps_and_wakes_though_threads_slept_when_it_was_made) {
   std::atomic<uint32_t> word{0};
+  std::atomic<int> started{0};
   std::vector<std::thread> sleepers;
   for (int i = 0; i < 8; ++i) {
-    sleepers.emplace_back([&word] {
+    sleepers.emplace_back([&word, &started] {
+      ++started;
       while (word.load() == 0) wait_on_word(word, 0, kNever);
     });
   }
+  // A thread that is only just starting may have a lock of the sanitizer, which the child would inherit locked.
+  while (started.load() < 8) std::this_thread::yield();
   const pid_t child = fork();
   if (child == 0) {
     alarm(30);
