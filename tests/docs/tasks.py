@@ -165,6 +165,23 @@ def no_two_turns_are_closer_than_the_interval_by_the_servers_clock():
         assert min(gaps) >= interval, gaps
 
 
+@test
+def the_interval_and_the_slot_of_a_process_that_is_killed_are_on_no_list_of_what_may_be_taken_away():
+    with Server() as server, tempfile.TemporaryDirectory() as folder:
+        def holds(key):
+            return eventually(lambda: server.call("EXISTS", f"liblock:{key}") == 1)
+        with task("rate-limited-job", "rate.c", server.url, "rate/mail", 60000, 2), \
+                once(server, folder, "monday", "sleep", "1000"):
+            assert holds("rate/mail") and holds("cron/report/monday")
+            with leader(server, "one") as one:  # who says that he lives, later than they would
+                his = f"{one.process.pid}-".encode()
+
+                def listed():
+                    return [name.startswith(his) for name in server.call("ZRANGE", "ll1:n:{liblock:}", 0, -1)]
+                assert eventually(lambda: True in listed())
+                same(listed(), [True])
+
+
 def worker(server, folder, *command):
     return task("idempotent-worker", "worker.c", server.url, folder, "invoice", *command, cwd=folder)
 
