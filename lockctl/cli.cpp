@@ -114,7 +114,8 @@ void add_settings(CLI::App &app, Settings &settings) {
   app.add_option("--cert-file", settings.certificate_file, "certificate to show over TLS")->type_name("FILE");
   app.add_option("--key-file", settings.key_file, "its private key")->type_name("FILE");
   app.add_flag("--insecure", settings.insecure, "take any certificate: anybody in between can be the server");
-  duration(app, "--timeout", settings.timeout_ms, "for a connection, and for an answer; default 1s")
+  duration(app, "--timeout", settings.timeout_ms,
+           "for a connection, and for an answer; default 1s, of a quorum's node 200ms for an answer")
       ->check(is_timeout);
   choice(
       app, "--color", kColours, [&settings](int n) { settings.colour = static_cast<WhenColour>(n); },
@@ -412,7 +413,7 @@ void parse(int argc, char **argv, Arguments &arguments) {
   } catch (const CLI::Success &wish) {
     const auto unknown = app.remaining(true);
     if (is_asked_for && !unknown.empty())
-      throw Failure(kUsage, printable(no_such(app, unknown.front())) + "; see lockctl --help");
+      throw Failure(kUsage, printable(no_such(app, unknown.front())) + "; see lockctl " + command_in(app) + "--help");
     app.exit(wish);
     return;
   } catch (const CLI::RequiredError &error) {
@@ -420,7 +421,7 @@ void parse(int argc, char **argv, Arguments &arguments) {
     const auto unknown = app.remaining(true);  // of which the parser says only that something else is missing
     const std::string cause =
         unknown.empty() ? what_is_missing(app, error) : no_such(app, unknown.front());
-    throw Failure(kUsage, printable(cause) + "; see lockctl " + (unknown.empty() ? command_in(app) : "") + "--help");
+    throw Failure(kUsage, printable(cause) + "; see lockctl " + command_in(app) + "--help");
   } catch (const CLI::ExtrasError &) {
     refuse_password(app);
     throw Failure(kUsage, printable(why_not_expected(app, arguments, words)));

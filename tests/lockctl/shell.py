@@ -83,6 +83,14 @@ def a_word_of_another_tool_is_answered_by_the_one_that_may_be_meant():
 
 
 @test
+def what_no_command_is_points_to_the_help_that_lists_commands():
+    for words, command in ((["nonsense"], ""), (["quorum", "stat"], "quorum "), (["help", "nonsense"], ""),
+                           (["help", "quorum", "stat"], "quorum ")):
+        err = lockctl(*words, code=64).err
+        same((" no command" in err, err.endswith(f"; see lockctl {command}--help\n")), (True, True))
+
+
+@test
 def who_says_nothing_is_told_what_to_do():
     same(lockctl(code=64).err,
          "lockctl: say what to do, as in lockctl ls or lockctl run KEY -- COMMAND; see lockctl --help\n")
