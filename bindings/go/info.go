@@ -27,7 +27,7 @@ type Info struct {
 	Value       []byte
 	Metadata    map[string][]byte
 	WaiterCount int
-	Waiters     []Waiter // in the order in which they will be served; of a server by InspectQueue, 65,536 at most
+	Waiters     []Waiter // in the order of service; of a server by InspectQueue, 65,536 at most, of a quorum 200
 }
 
 // Waiter is one who waits for a key.

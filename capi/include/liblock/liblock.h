@@ -551,7 +551,7 @@ typedef struct liblock_acquire_options {
   void *backoff_user_data;
   int32_t order;        /* LIBLOCK_ORDER_… */
   int32_t priority;     /* ORDER_PRIORITY: higher goes first; -1,000,000 to 1,000,000 */
-  int64_t age_step_ms;  /* ORDER_PRIORITY: waiting this long counts as one step of priority; default 1,000; 1 or more */
+  int64_t age_step_ms;  /* ORDER_PRIORITY: a wait of so long is one step of priority; default 1,000; 1 to 86,400,000 */
   int64_t queue_ttl_ms; /* after it the waiter goes to the end of the queue; -1 = never (default) */
   int32_t mode;         /* LIBLOCK_MODE_EXCLUSIVE; all else is UNSUPPORTED */
   int32_t on_conflict;  /* LIBLOCK_ON_CONFLICT_…; only with an owner */
@@ -800,9 +800,9 @@ LIBLOCK_API int32_t liblock_info_is_zombie(const liblock_info *info);
 LIBLOCK_API const void *liblock_info_value(const liblock_info *info, size_t *size);
 LIBLOCK_API size_t liblock_info_metadata_count(const liblock_info *info);
 LIBLOCK_API liblock_status liblock_info_metadata_at(const liblock_info *info, size_t index, liblock_metadata *out);
-/* All waiters. On a server liblock_inspect_queue tells more of the first 65,536, but nothing of those in the line of
- * another process (liblock_list_queues); lists tell their number alone. The index of a waiter is its position: 0 is
- * served next. */
+/* All waiters. On a server liblock_inspect_queue tells more of the first 65,536, over a quorum of the first 200, but
+ * nothing of those in the line of another process (liblock_list_queues); lists tell their number alone. The index of a
+ * waiter is its position: 0 is served next. */
 LIBLOCK_API size_t liblock_info_waiter_count(const liblock_info *info);
 LIBLOCK_API const void *liblock_info_waiter_owner(const liblock_info *info, size_t index, size_t *size);
 LIBLOCK_API const void *liblock_info_waiter_instance(const liblock_info *info, size_t index, size_t *size);

@@ -37,7 +37,7 @@ module Liblock
     attr_reader :value
     # @return [Hash{String => String}]
     attr_reader :metadata
-    # @return [Integer] all who wait; {#waiters} tells more of the first 65,536
+    # @return [Integer] all who wait; {#waiters} tells more of the first 65,536, over a quorum of the first 200
     attr_reader :waiter_count
     # @return [Array<Waiter>] in the order of service
     attr_reader :waiters

@@ -234,7 +234,7 @@ impl AcquireOptions {
         backoff_cap_ms: i64;
         /// Of [`Order::Priority`]: higher goes first; -1,000,000 to 1,000,000.
         priority: i32;
-        /// Of [`Order::Priority`]: waiting this long counts as one step of priority; 1,000; 1 or more.
+        /// Of [`Order::Priority`]: waiting this long counts as one step of priority; 1,000; 1 to 86,400,000.
         age_step_ms: i64;
         /// After it the waiter goes to the end of the queue; -1 = never (default).
         queue_ttl_ms: i64;
