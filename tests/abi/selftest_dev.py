@@ -48,7 +48,9 @@ measure() { check stands_still stands_still; }
 gate() {
   for i in $(seq 300); do [ -s "$log_dir/ticks" ] || sleep 0.1; done
   while_ahead_waits measure
-  check goes_on eval '! stands_still'
+  local before; before=$(ticks)
+  for i in $(seq 300); do [ "$(ticks)" = "$before" ] || break; sleep 0.1; done
+  check goes_on [ "$(ticks)" != "$before" ]
 }
 """
 LEAVES = f"quick() {{ check holds true; {SLEEP} & }}\n"

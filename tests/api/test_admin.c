@@ -254,7 +254,7 @@ static void wait_released_wakes_when_the_present_holder_is_gone(void **state) {
   assert_ok(liblock_release(context, lock, NULL));
   pthread_join(thread, NULL);
   assert_ok(w.status);
-  const liblock_acquire_options brief = with_ttl(40);
+  const liblock_acquire_options brief = with_ttl(300);
   take_with(context, "k", &brief);
   assert_ok(liblock_wait_released(context, KEY("k"), GENEROUS_MS, NULL));
 }

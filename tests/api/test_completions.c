@@ -210,7 +210,7 @@ static bool a_notice_was_dropped(void *argument) { return stats_of(argument).dro
 
 static void a_loss_that_finds_the_queue_full_is_dropped_and_counted(void **state) {
   liblock_completions *queue = open_queue(*state, 1);
-  request_to(*state, queue, "k", NULL, with_ttl(30));
+  request_to(*state, queue, "k", NULL, with_ttl(500));
   assert_ok(next_of(queue).status);
   take(*state, "busy");
   request_to(*state, queue, "busy", NULL, acquire_options());

@@ -97,10 +97,10 @@ static void a_grant_that_comes_too_late_is_told_as_failed_only(void **state) {
   recorder *r = recorder_new(*state, false);
   liblock_owner *owner = open_owner(*state, "o");
   liblock_acquire_options mine = owned_by(owner);
-  mine.ttl_ms = 200;
+  mine.ttl_ms = 5000;
   take_with(*state, "k", &mine);
   let_pass_ms(50);
-  mine.min_remaining_ms = 200;
+  mine.min_remaining_ms = 5000;
   assert_status(LIBLOCK_TOO_LATE, acquire_failing(*state, &mine)); /* it reenters what has begun to run out */
   assert_int_equal(event_heard(l, LIBLOCK_EVENT_FAILED, 0).event.status, LIBLOCK_TOO_LATE);
   assert_int_equal(listener_count(l, LIBLOCK_EVENT_REENTERED), 0);

@@ -252,7 +252,7 @@ static void a_waiter_that_goes_to_the_end_is_told_as_requeued(void **state) {
   recorder *r = recorder_new(*state, true);
   const liblock_lock lock = take(*state, "k");
   liblock_acquire_options impatient = tagged(4);
-  impatient.queue_ttl_ms = 30;
+  impatient.queue_ttl_ms = 300;
   request_key(*state, r, 0, "k", &impatient);
   request_key(*state, r, 1, "k", NULL);
   const heard requeued = event_heard(l, LIBLOCK_EVENT_REQUEUED, 0);

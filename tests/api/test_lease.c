@@ -131,7 +131,7 @@ static void an_overdue_holder_is_found_at_once_by_whoever_wants_the_key(void **s
 
 static void a_waiter_gets_the_key_when_the_lease_of_its_holder_ends(void **state) {
   liblock_context *context = *state;
-  take_briefly(context, "k", 40);
+  take_briefly(context, "k", 400);
   liblock_result result = empty_result();
   liblock_lock lock = 0;
   assert_ok(liblock_acquire(context, KEY("k"), NULL, &lock, &result));

@@ -104,12 +104,12 @@ static void a_hand_off_and_a_requeueing_are_written_with_the_place(void **state)
   recorder *r = recorder_new(*state, true);
   const liblock_lock lock = take(*state, "k");
   liblock_acquire_options impatient = acquire_options();
-  impatient.queue_ttl_ms = 30;
+  impatient.queue_ttl_ms = 300;
   request_key(*state, r, 0, "k", &impatient);
   request_key(*state, r, 1, "k", NULL);
   const written requeued = entry_written(l, LIBLOCK_ENTRY_REQUEUED, 0);
   assert_true(has_field(&requeued, " queue_position=1") && has_field(&requeued, " queue_length=2"));
-  assert_true(has_field(&requeued, " queue_ttl_ms=30"));
+  assert_true(has_field(&requeued, " queue_ttl_ms=300"));
   assert_ok(liblock_release(*state, lock, NULL));
   assert_true(recorder_await(r, 2));
   assert_true(has_field(&(written[]){entry_written(l, LIBLOCK_ENTRY_HANDED_OFF, 0)}[0], " queue_length=1"));

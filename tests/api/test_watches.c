@@ -113,7 +113,7 @@ static void a_watch_that_has_gone_to_another_key_sees_the_end_of_its_lease(void 
   for (size_t i = 0; i < COUNT_OF(keys); i++) {
     liblock_owner *owner = open_owner(e->context, "o");
     liblock_acquire_options mine = owned_by(owner);
-    mine.ttl_ms = 30;
+    mine.ttl_ms = 300;
     liblock_lock lock = 0;
     assert_ok(liblock_acquire_many(e->context, keys, 2, &mine, &lock, NULL));
     const liblock_request request = lost(e, lock, -1);

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "agent_request.h"
-#include "forking.h"
+#include "../support/forking.h"
 
 enum { CONTEXTS_MAX = 2048, KEYS_MAX = 16, CHILD_LOCKS = 20 };
 

@@ -32,6 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/forking.h"
 #include "client_record.h"
 
 static liblock_context *context;
@@ -75,19 +76,18 @@ static void tell_what_was_passed_on(void) {
   tell("passed_on", stats.passed_on);
 }
 
-/* It ends with 0 where the copies of a child are what they should be. */
+static int copies_are_what_they_should_be(void *argument) {
+  const liblock_lock lock = *(const liblock_lock *)argument;
+  const bool are_fine = liblock_is_held(context, lock) == LIBLOCK_FORKED &&
+                        liblock_release(context, lock, NULL) == LIBLOCK_FORKED &&
+                        liblock_close(context) == LIBLOCK_OK;
+  liblock_context_free(context);
+  return are_fine ? 0 : 1;
+}
+
 static void fork_once(liblock_lock lock) {
   should_fork = 0;
-  const pid_t child = fork();
-  if (child == 0) {
-    const bool is_fine = liblock_is_held(context, lock) == LIBLOCK_FORKED &&
-                         liblock_release(context, lock, NULL) == LIBLOCK_FORKED &&
-                         liblock_close(context) == LIBLOCK_OK;
-    liblock_context_free(context);
-    _exit(is_fine ? 0 : 1);
-  }
-  int status = 0;
-  if (waitpid(child, &status, 0) != child || status != 0) exit(5);
+  if (in_a_child(copies_are_what_they_should_be, &lock) != 0) exit(5);
   tell("forked", 1);
 }
 

@@ -257,7 +257,7 @@ static void the_keys_come_free(const char *url) {
   if (liblock_open(url, NULL, &context, NULL) != LIBLOCK_OK) fatal("liblock_open");
   liblock_acquire_options options;
   liblock_acquire_options_init(&options, sizeof options);
-  options.wait_ms = 2 * TTL_MS;
+  options.wait_ms = (int64_t)(2 * TTL_MS * slowness());
   bool are_free = true;
   for (int i = 0; i < KEYS; i++) {
     liblock_lock lock;

@@ -29,7 +29,9 @@ enum {
   ALIVE_MS = 3000,
   RENEWED_TTL_MS = 1500,
   FIRST_LEASE_MS = 3000,
-  SLACK_MS = 1000
+  SLACK_MS = 1000,
+  DEAD = 20,
+  SOON_MS = 20000
 };
 
 static uint64_t random_state;
@@ -136,26 +138,49 @@ static void *wait_for_key(void *argument) {
   return NULL;
 }
 
+/* One of those: it waits until it is killed. */
+static int wait_in_vain(const char *url) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  liblock_lock never;
+  return liblock_acquire(open_context(url), "queue", 5, NULL, &never, NULL) == LIBLOCK_OK ? 0 : 6;
+}
+
+/* How many stand in line, when that is so many or a while has passed. */
+static int64_t await_queue(const char *url, int64_t wanted) {
+  redisContext *server = connect_to(url);
+  if (!server || server->err) exit(3);
+  const int64_t began = now_ms();
+  int64_t waiting = -1;
+  while (waiting != wanted && now_ms() - began < SOON_MS) {
+    redisReply *length = redisCommand(server, "ZCARD ll1:q:{liblock:queue}");
+    if (!length) exit(3);
+    waiting = length->integer;
+    freeReplyObject(length);
+    pause_ms(5);
+  }
+  redisFree(server);
+  return waiting;
+}
+
 /* Twenty processes wait and are killed; one more waits behind them. */
 static void dead_waiters_are_skipped(const char *url) {
   liblock_context *context = open_context(url);
   liblock_lock lock;
   if (liblock_acquire(context, "queue", 5, NULL, &lock, NULL) != LIBLOCK_OK) exit(3);
-  pid_t children[20];
-  for (int i = 0; i < 20; i++) {
+  pid_t children[DEAD];
+  for (int i = 0; i < DEAD; i++) {
     children[i] = fork();
     if (children[i] != 0) continue;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    liblock_context *own = open_context(url);
-    liblock_lock never;
-    _exit(liblock_acquire(own, "queue", 5, NULL, &never, NULL) == LIBLOCK_OK ? 0 : 6);
+    execl("/proc/self/exe", "kills", url, "waits", (char *)NULL); /* this one has threads already */
+    _exit(3);
   }
-  pause_ms(1000);
+  const int64_t waiting = await_queue(url, DEAD);
+  check_figure(waiting == DEAD, "those who are to die stand in line", "%lld do", waiting);
   pthread_t thread;
   struct waiter waiter = {url, 0};
   pthread_create(&thread, NULL, wait_for_key, &waiter);
-  pause_ms(500);
-  for (int i = 0; i < 20; i++) {
+  if (await_queue(url, DEAD + 1) != DEAD + 1) exit(3);
+  for (int i = 0; i < DEAD; i++) {
     kill(children[i], SIGKILL);
     waitpid(children[i], NULL, 0);
   }
@@ -186,6 +211,7 @@ static void nothing_lasts_for_ever(const char *url) {
 }
 
 int main(int count, char **words) {
+  if (count == 3 && strcmp(words[2], "waits") == 0) return wait_in_vain(words[1]);
   if (count != 2) {
     fprintf(stderr, "usage: kills URL\n");
     return 2;

@@ -39,7 +39,7 @@ def a_lock_is_a_string_with_an_expiry_that_says_who_holds_it():
         same(fields[6].split(b",")[1], b"5000")  # since when, and with which lease
         same(fields[7], b"v|1")
         assert 4000 < left_ms("liblock:record") <= 5000
-        assert 4800 < lock.remaining_ms <= 4950 - 2, lock  # 1 % and 2 ms less than was asked for
+        assert 4950 - 150 * SLOW < lock.remaining_ms <= 4950 - 2, lock  # 1 % and 2 ms less than was asked for
         status(agent("release", "c", lock.lock), "OK")
         same(SERVER.call("EXISTS", "liblock:record"), 0)
 
@@ -211,8 +211,9 @@ def ttls_out_of_range_are_refused():
     with opened(Agent()) as agent:
         for ttl in (0, -5, 19, 86400001, 2**62):
             status(agent("acquire", "c", "ttl", ttl_ms=ttl), "INVALID_ARGUMENT")
-        shortest = status(agent("acquire", "c", "ttl", ttl_ms=20, wait_ms=0), "OK")
-        status(agent("release", "c", shortest.lock), "OK", "LOST")
+        shortest = status(agent("acquire", "c", "ttl", ttl_ms=20, wait_ms=0), "OK", "TOO_LATE")
+        if shortest.status == "OK":
+            status(agent("release", "c", shortest.lock), "OK", "LOST")
 
 
 @test

@@ -122,7 +122,7 @@ def a_grant_that_nobody_heard_of_ends_with_its_first_lease_where_the_server_cann
         unheard = agent.ask("try", "c", "unheard", ttl_ms=ttl_ms)
         stood_ms = 1000 * seconds_it_stands(server, "liblock:unheard")
         status(unheard.result(), "IN_DOUBT")
-    assert ttl_ms / 2 < stood_ms <= (ttl_ms + 50) * SLOW, stood_ms
+    assert ttl_ms / 2 < stood_ms <= (ttl_ms + 500) * SLOW, stood_ms  # all else of it would stand for 60 s
 
 
 @test

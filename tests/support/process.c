@@ -6,14 +6,12 @@
 #include "process.h"
 
 #include <dirent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "forking.h"
 
 static id_list list_numbers(const char *path, bool skip_own_descriptor) {
   id_list list = {0};
@@ -65,28 +63,10 @@ uint64_t blocked_signals(int thread) {
   return mask;
 }
 
-struct child {
-  pid_t pid;
-  int status;
-};
-
-static bool child_ended(void *argument) {
-  struct child *child = argument;
-  return waitpid(child->pid, &child->status, WNOHANG) == child->pid;
-}
-
 int run_in_child(int (*check)(void *), void *argument) {
   fflush(stdout);
   fflush(stderr);
-  struct child child = {.pid = fork()};
-  if (child.pid < 0) return -1;
-  if (child.pid == 0) _exit(check(argument));
-  if (!wait_until(child_ended, &child, 60000)) {
-    kill(child.pid, SIGKILL);
-    waitpid(child.pid, &child.status, 0);
-    return -1;
-  }
-  return WIFEXITED(child.status) ? WEXITSTATUS(child.status) : -1;
+  return in_a_child(check, argument);
 }
 
 void child_failed(const char *text, const char *file, int line) {

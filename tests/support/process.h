@@ -26,8 +26,8 @@ uint64_t blocked_signals(int thread);
 /* Also when the thread is gone. */
 bool thread_name_begins(int thread, const char *begin);
 
-/* Runs the check in a forked child; its answer (0 = well) is the child's exit code. -1 when the child was
- * killed or did not end within the generous limit (it is killed then). */
+/* Runs the check in a forked child, as forking.h does; its answer (0 = well) is the child's exit code. -1 when the
+ * child was killed or did not end within the generous limit (it is killed then). */
 int run_in_child(int (*check)(void *), void *argument);
 
 /* For use in such a child: says what failed and ends it. */

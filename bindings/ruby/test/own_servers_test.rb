@@ -64,7 +64,7 @@ class OwnServersTest < Minitest::Test
 
   def test_a_change_to_a_node_that_does_not_answer_is_refused_and_the_quorum_is_told_as_it_was
     urls = Array.new(3) { "redis://127.0.0.1:#{server("--port", free_port)}/0" }
-    locks = open(nil, servers: urls, max_ttl: 2, command_timeout: 0.1, connect_timeout: 0.1)
+    locks = open(nil, servers: urls, max_ttl: 2, command_timeout: 1, connect_timeout: 1)
     locks.quorum_init
     dead = "redis://127.0.0.1:#{free_port}/0"
     assert_raises(Liblock::NoQuorum) { locks.set_nodes([dead]) }

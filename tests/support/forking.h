@@ -21,11 +21,11 @@
 #endif
 #endif
 #ifdef FORKS_UNDER_ASAN
-enum { FORKS_MAX = 5 };
+enum { FORKS_MAX = 5, CHILD_HANGS_AFTER_S = 15 };
 #else
-enum { FORKS_MAX = 1 };
+enum { FORKS_MAX = 1, CHILD_HANGS_AFTER_S = 60 };
 #endif
-enum { CHILD_HANGS_AFTER_S = 15, DESCRIPTORS_LOOKED_AT = 1024 };
+enum { DESCRIPTORS_LOOKED_AT = 1024 };
 
 static inline bool has_sockets(void) {
   struct stat status;
