@@ -9,12 +9,14 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 
 from bites import TOOLS, Tap, write_tree
 
 ROOT = TOOLS.parent
 SLEEP = f"sleep 1000.{os.getpid()}"  # by which whoever is left behind is known
 AT_ONCE = 3
+ENDED_IN_S = "5"  # whoever hangs; what comes before that must have ended on a busy machine as well
 BOTH = "quick() { check holds true; }\ngate() { check holds true; check holds_too test 1 = 1; }\n"
 ONLY_GATE = "gate() { check deep true; }\n"
 FAILS = "quick() { check falls false; check holds true; }\n"
@@ -22,6 +24,7 @@ SKIPS = "quick() { check holds true; skip absent 'no such toolchain'; }\n"
 EMPTY = "quick() { :; }\n"
 DIES = "quick() { check holds true; exit 1; }\n"
 HANGS = f"quick() {{ check holds true; setsid {SLEEP}; check never true; }}\n"
+NEVER = f"quick() {{ setsid {SLEEP}; }}\n"
 # What is made ahead waits for somebody who wants it, and writes down what time it is given then; and afterwards, when
 # each process begins the next one while that is taken back from them.
 AHEAD = """slow() { : >"$log_dir/begun"; sleep 3; chrt --pid $BASHPID >"$log_dir/time"; }
@@ -118,11 +121,13 @@ CASES = [
     ("a_suite_without_a_test_fails", {"unit": EMPTY}, [], {}, "0 passed, 1 failed", 1),
     ("a_suite_that_breaks_off_fails", {"unit": DIES}, [], {}, "1 passed, 1 failed", 1),
     ("a_suite_that_hangs_is_ended_and_what_comes_after_it_runs", {"unit": HANGS, "docs": BOTH}, [],
-     {"LIBLOCK_SUITE_S": "2"}, "2 passed, 2 failed", 1),
+     {"LIBLOCK_SUITE_S": ENDED_IN_S}, "2 passed, 2 failed", 1),
     ("a_suite_that_is_late_is_ended_in_time_for_what_was_found_to_be_told", {"unit": HANGS}, [],
-     {"LIBLOCK_ENDS_AT": "1000"}, "1 passed, 2 failed", 1),
+     {"LIBLOCK_ENDS_AT": str(int(time.time()) + 15)}, "1 passed, 2 failed", 1),
+    ("one_for_which_there_is_no_time_any_more_is_ended_at_once", {"unit": NEVER}, [], {"LIBLOCK_ENDS_AT": "1000"},
+     "0 passed, 2 failed", 1),
     ("what_runs_side_by_side_is_counted_and_so_is_who_breaks_off", {"unit": BESIDE}, [], {}, "3 passed, 1 failed", 1),
-    ("what_runs_side_by_side_is_ended_as_well", {"unit": HANGS_BESIDE}, [], {"LIBLOCK_SUITE_S": "2"},
+    ("what_runs_side_by_side_is_ended_as_well", {"unit": HANGS_BESIDE}, [], {"LIBLOCK_SUITE_S": ENDED_IN_S},
      "1 passed, 2 failed", 1),
     ("what_is_made_ahead_is_ended_with_all", {"unit": BOTH, "docs": LEFT_AHEAD}, ["gate"], {}, "3 passed, 0 failed", 0),
     ("what_the_quick_forms_want_is_made_ahead_behind_the_first_of_them", {"unit": BUILDS, "sim": AHEAD_OF_QUICK}, [],
@@ -217,7 +222,7 @@ def main():
             judge(tap, name, done, last, status)
     with tempfile.TemporaryDirectory() as directory:
         root = copy_of_dev(directory, {"unit": HANGS_BESIDE})
-        said = run(root, "dev", ["test"], {"LIBLOCK_SUITE_S": "2"}).stdout
+        said = run(root, "dev", ["test"], {"LIBLOCK_SUITE_S": ENDED_IN_S}).stdout
         tap.rule("what_it_has_said_by_then_is_told", [] if "  ok unit/held" in said else said.splitlines())
     left = subprocess.run(["pgrep", "-f", f"^{SLEEP}$"], capture_output=True, text=True, check=False).stdout.split()
     tap.rule("nobody_is_left_of_a_suite_that_was_ended", [f"process {process}" for process in left])

@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
   ended first = {0}, second = {0}, closing = {0};
   ask_for("first", &first);
   check(end_of(&loop, &first, LIBLOCK_OK) == LIBLOCK_OK, "a_lock_is_acquired");
-  for (int64_t until = now_ms() + 200; now_ms() < until; uv_run(&loop, UV_RUN_NOWAIT)) {} /* all connections are made */
+  for (int64_t until = now_ms() + 500; now_ms() < until; uv_run(&loop, UV_RUN_NOWAIT)) {} /* all connections are made */
   char before[256], after[256];
   list_connections(before, sizeof before);
   freeReplyObject(redisCommand(server, "CLIENT PAUSE 200"));

@@ -7,7 +7,7 @@ import time
 from harness import Agent, eventually, main, status, test
 from quorums import Quorum, locked, opened
 
-TTL_MS = 3000  # servers have started again long before
+TTL_MS = 5000  # servers have started again long before
 
 
 def granted_while_held(lose):

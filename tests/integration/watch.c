@@ -46,7 +46,7 @@ static void check_waits(void) {
   check(watch_released("k", 60, &request) && ends(request, LIBLOCK_TIMEOUT), "a key that is kept times out");
   liblock_completion none = {.struct_size = sizeof none};
   watches = watch_released("k", -1, &request) &&
-            liblock_completions_next(queue, 200, &none) == LIBLOCK_TIMEOUT; /* it has looked by then */
+            liblock_completions_next(queue, 500, &none) == LIBLOCK_TIMEOUT; /* it has looked by then */
   check(watches && liblock_release(other, lock, NULL) == LIBLOCK_OK && ends(request, LIBLOCK_OK),
         "a release of another context is seen");
   lock = take(watcher, "mine");
