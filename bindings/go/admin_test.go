@@ -128,9 +128,9 @@ func TestWaitsOnAKeyEndWithWhatTheyWaitFor(t *testing.T) {
 	go func() { ended <- c.WaitReleased(background, "a", liblock.Forever) }()
 	lost := make(chan error)
 	go func() { lost <- held.WaitLost(background, liblock.Forever) }()
-	time.Sleep(50 * time.Millisecond) // over several slices
+	until(t, "both wait", func() bool { return waitersOf(t, c) == 2 })
 	unlock(t, held)
-	if err := <-ended; err != nil && !errors.Is(err, liblock.ErrNotHeld) { // where it had not looked by then
+	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
 	wants(t, <-lost, liblock.ErrNotHeld)

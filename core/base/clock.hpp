@@ -31,32 +31,32 @@ class Clock {
   Clock() = default;
   explicit Clock(const std::atomic<Nanos> *manual) : Clock(manual, manual, 0) {}
   // A coarse reading that is behind by what the caller says, as where a machine is late with its ticks.
-  Clock(const std::atomic<Nanos> *manual, const std::atomic<Nanos> *coarse, Nanos resolution)
-      : manual_(manual), manual_coarse_(coarse), resolution_(resolution) {}
+  Clock(const std::atomic<Nanos> *manual, const std::atomic<Nanos> *coarse, Nanos coarse_lag_max)
+      : manual_(manual), manual_coarse_(coarse), coarse_lag_max_(coarse_lag_max) {}
   // Goes on while the machine sleeps, as a server's clock does; for leases that a server keeps.
   static Clock suspend_aware() {
     Clock clock;
     clock.id_ = clock.coarse_id_ = kSuspendAwareClock;
-    clock.resolution_ = 0;
+    clock.coarse_lag_max_ = 0;
     return clock;
   }
 
   Nanos now() const { return manual_ != nullptr ? manual_->load(std::memory_order_acquire) : read(id_); }
-  // May lag behind now() by up to resolution(), and by more where the machine is late with its ticks; a lease counted
-  // from here adds that, so that it does not end early.
+  // May lag behind now() by up to coarse_lag_max(), and by more where the machine is late with its ticks; a lease
+  // counted from here adds that, so that it does not end early.
   Nanos coarse() const {
     return manual_coarse_ != nullptr ? manual_coarse_->load(std::memory_order_acquire) : read(coarse_id_);
   }
-  Nanos resolution() const { return resolution_; }
+  Nanos coarse_lag_max() const { return coarse_lag_max_; }
   // Until which so much is left now.
   Nanos deadline_of(Nanos left) const {
-    return left == kNever ? kNever : std::max(now(), coarse() + resolution()) + left;
+    return left == kNever ? kNever : std::max(now(), coarse() + coarse_lag_max()) + left;
   }
   // What is left until `deadline`: never more than there is, never more than the duration it was set to from
-  // coarse() + resolution(), never less than 0. kNever until kNever.
+  // coarse() + coarse_lag_max(), never less than 0. kNever until kNever.
   Nanos left_until(Nanos deadline) const {
     if (deadline == kNever) return kNever;
-    return std::max<Nanos>(0, deadline - std::max(now(), coarse() + resolution()));
+    return std::max<Nanos>(0, deadline - std::max(now(), coarse() + coarse_lag_max()));
   }
   bool is_manual() const { return manual_ != nullptr; }
 
@@ -66,15 +66,16 @@ class Clock {
     clock_gettime(id, &ts);
     return static_cast<Nanos>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec;
   }
-  static Nanos coarse_resolution() {
-    timespec ts;
-    return clock_getres(kCoarseClock, &ts) == 0 ? ts.tv_nsec : 10 * kMillisecond;
+  // Linux moves its coarse clock at a tick, and by whole ticks only: what is left then, up to one, comes with the next.
+  static Nanos lag_max_of_coarse() {
+    timespec tick;
+    return 2 * (clock_getres(kCoarseClock, &tick) == 0 ? tick.tv_nsec : 10 * kMillisecond);
   }
 
   const std::atomic<Nanos> *manual_ = nullptr, *manual_coarse_ = nullptr;
   clockid_t id_ = CLOCK_MONOTONIC;
   clockid_t coarse_id_ = kCoarseClock;
-  Nanos resolution_ = coarse_resolution();
+  Nanos coarse_lag_max_ = lag_max_of_coarse();
 };
 
 }  // namespace liblock

@@ -19,7 +19,7 @@ void wait_on_word(std::atomic<uint32_t> &word, uint32_t expected, int64_t until)
 // Wakes up to `count` sleepers, or more: each looks again. The word itself is not touched, and may be gone.
 void wake_word(const void *word, int count);
 
-// CLOCK_MONOTONIC to within its resolution, for less, where there is such a clock.
+// CLOCK_MONOTONIC to within two of its ticks, for less, where there is such a clock.
 extern const clockid_t kCoarseClock;
 // Goes on while the machine sleeps, as a server's clock does.
 extern const clockid_t kSuspendAwareClock;

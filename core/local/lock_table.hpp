@@ -166,12 +166,12 @@ class LockTable : public std::enable_shared_from_this<LockTable> {
     return {static_cast<uint32_t>(hash >> 32), static_cast<uint32_t>(hash) & (kShards - 1)};
   }
   Nanos deadline_after(Nanos ttl) const {
-    return ttl == kNever ? kNever : clock_.coarse() + clock_.resolution() + ttl;
+    return ttl == kNever ? kNever : clock_.coarse() + clock_.coarse_lag_max() + ttl;
   }
   // When a hold began whose deadline was set just now; the clock is not asked twice.
   Nanos start_of(Nanos deadline, Nanos ttl) const {
     const bool is_leased = deadline != kNever && ttl != kNever;
-    return is_leased ? deadline - ttl - clock_.resolution() : clock_.coarse();
+    return is_leased ? deadline - ttl - clock_.coarse_lag_max() : clock_.coarse();
   }
 
   // fast_path.hpp, holds.cpp; with the shard's lock, which the second one lets go

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * How a wait ends, and with which status: wait_ms, retries, back-off as data and as callback. Lower bounds of
- * time are asserted (nobody gives up early, up to one tick of the coarse clock); upper bounds never.
+ * time are asserted (nobody gives up early, up to two ticks of the coarse clock); upper bounds never.
  */
 #include "api.h"
 #include "recorder.h"
 #include "worker.h"
 
-enum { COARSE_TICK_MS = 10 };
+enum { COARSE_LAG_MS = 20 };
 
 static liblock_result fail_waiting(liblock_context *context, const liblock_acquire_options *options,
                                    liblock_status expected) {
@@ -55,8 +55,8 @@ static void wait_ms_ends_as_timeout_and_not_before_its_time(void **state) {
   const liblock_acquire_options options = waits(60);
   const int64_t begin = now_ms();
   const liblock_result result = fail_waiting(*state, &options, LIBLOCK_TIMEOUT);
-  assert_true(now_ms() - begin >= 60 - COARSE_TICK_MS);
-  assert_true(result.waited_ms >= 60 - COARSE_TICK_MS);
+  assert_true(now_ms() - begin >= 60 - COARSE_LAG_MS);
+  assert_true(result.waited_ms >= 60 - COARSE_LAG_MS);
   assert_int_equal(result.queue_position, 0);
 }
 
@@ -87,7 +87,7 @@ static void retries_end_as_retries_exhausted_after_as_many_intervals(void **stat
   options.retry_jitter_ms = 0;
   const liblock_result result = fail_waiting(*state, &options, LIBLOCK_RETRIES_EXHAUSTED);
   assert_int_equal(result.attempts, 4);
-  assert_true(result.waited_ms >= 60 - COARSE_TICK_MS);
+  assert_true(result.waited_ms >= 60 - COARSE_LAG_MS);
 }
 
 static void whichever_of_wait_and_retries_ends_first_names_the_status(void **state) {
@@ -128,7 +128,7 @@ static void jitter_adds_up_to_its_bound_and_never_takes_away(void **state) {
   options.retry_interval_ms = 15;
   options.retry_jitter_ms = 15;
   const liblock_result result = fail_waiting(*state, &options, LIBLOCK_RETRIES_EXHAUSTED);
-  assert_true(result.waited_ms >= 30 - COARSE_TICK_MS);
+  assert_true(result.waited_ms >= 30 - COARSE_LAG_MS);
 }
 
 static void linear_back_off_grows_by_its_step(void **state) {
@@ -140,7 +140,7 @@ static void linear_back_off_grows_by_its_step(void **state) {
   options.backoff = LIBLOCK_BACKOFF_LINEAR;
   options.backoff_step_ms = 30;
   const liblock_result result = fail_waiting(*state, &options, LIBLOCK_RETRIES_EXHAUSTED);
-  assert_true(result.waited_ms >= 10 + 40 + 70 - COARSE_TICK_MS);
+  assert_true(result.waited_ms >= 10 + 40 + 70 - COARSE_LAG_MS);
 }
 
 static void exponential_back_off_multiplies_and_stops_at_its_cap(void **state) {
@@ -152,7 +152,7 @@ static void exponential_back_off_multiplies_and_stops_at_its_cap(void **state) {
   options.backoff = LIBLOCK_BACKOFF_EXPONENTIAL;
   options.backoff_base = 4;
   const liblock_result grown = fail_waiting(*state, &options, LIBLOCK_RETRIES_EXHAUSTED);
-  assert_true(grown.waited_ms >= 10 + 40 + 160 - COARSE_TICK_MS);
+  assert_true(grown.waited_ms >= 10 + 40 + 160 - COARSE_LAG_MS);
   options.retries = 60;
   options.retry_interval_ms = 1;
   options.backoff_base = 1000;
@@ -201,7 +201,7 @@ static void the_back_off_callback_counts_from_zero_and_its_value_is_used_as_it_i
   assert_int_equal(seen.calls, 4);
   for (uint32_t i = 0; i < 4; i++) assert_int_equal(seen.attempts[i], i);
   assert_int_equal(result.attempts, 5);
-  assert_true(result.waited_ms >= 45 - COARSE_TICK_MS);
+  assert_true(result.waited_ms >= 45 - COARSE_LAG_MS);
 }
 
 static void the_hugest_intervals_and_jitters_do_not_wrap_around(void **state) {

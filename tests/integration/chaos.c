@@ -123,7 +123,7 @@ int main(int count, char **words) {
   while (ended < asked && now_ms() - closing < 10000) usleep(1000);
   for (int i = 0; i < CONTEXTS; i++) liblock_context_free(contexts[i]);
   const double slow = slowness();
-  check_figure((double)longest_ms <= (WAIT_MS + TIMEOUTS_MS + 1500) * slow,
+  check_figure((double)longest_ms <= (WAIT_MS + TIMEOUTS_MS + 900) * slow,
                "no call takes longer than its wait and the time-outs", (long long)longest_ms);
   check_figure((double)closed <= CONTEXTS * 1500 * slow, "the contexts close within the command time-out",
                (long long)closed);

@@ -211,9 +211,14 @@ def ttls_out_of_range_are_refused():
     with opened(Agent()) as agent:
         for ttl in (0, -5, 19, 86400001, 2**62):
             status(agent("acquire", "c", "ttl", ttl_ms=ttl), "INVALID_ARGUMENT")
-        shortest = status(agent("acquire", "c", "ttl", ttl_ms=20, wait_ms=0), "OK", "TOO_LATE")
-        if shortest.status == "OK":
-            status(agent("release", "c", shortest.lock), "OK", "LOST")
+        tried = []  # a busy machine may be too late for it more than once
+
+        def is_granted():
+            tried.append(status(agent("acquire", "c", f"ttl{len(tried)}", ttl_ms=20), "OK", "TOO_LATE"))
+            return tried[-1].status == "OK"
+
+        assert eventually(is_granted), "the shortest ttl was never granted in time"
+        status(agent("release", "c", tried[-1].lock), "OK", "LOST")
 
 
 @test

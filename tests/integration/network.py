@@ -10,7 +10,10 @@ from harness import SLOW, Agent, Server, eventually, main, recipe, same, status,
 from networks import Proxy
 
 SECRET = "s3cr3t-%-word"
-FORKS_TAKE_MS = 120000  # where all of those that may hang do (forking.h)
+FORKS_TAKE_MS = 240000  # where all of those that may hang do (forking.h)
+# Who waits like this looks for himself every ten seconds only.
+DEAF = {"alive_ms": 120000}
+PATIENT = {"ttl_ms": 60000, "min_remaining_ms": 30000, "retry_interval_ms": 60000}
 
 
 def opened(agent, url, name="c", **options):
@@ -113,17 +116,17 @@ def a_grant_that_nobody_heard_of_is_free_within_two_time_outs_and_a_round_trip()
 
 @test
 def a_grant_that_nobody_heard_of_ends_with_its_first_lease_where_the_server_cannot_be_reached():
-    ttl_ms = 1000
+    first_lease_ms = 3000
     with Server() as server, Proxy(server.port) as proxy, Agent() as agent:
         warm(server)
         opened(agent, proxy.url, command_timeout_ms=200, connect_timeout_ms=200)
         status(agent("ping", "c"), "OK")
         proxy.lose_answers_of_open()
         proxy.refuse = True  # no other connection either
-        unheard = agent.ask("try", "c", "unheard", ttl_ms=ttl_ms)
+        unheard = agent.ask("try", "c", "unheard", ttl_ms=60000, renew=1)
         stood_ms = 1000 * seconds_it_stands(server, "liblock:unheard")
         status(unheard.result(), "IN_DOUBT")
-    assert ttl_ms / 2 < stood_ms <= (ttl_ms + 500) * SLOW, stood_ms  # all else of it would stand for 60 s
+    assert first_lease_ms / 2 < stood_ms <= (first_lease_ms + 500) * SLOW, stood_ms
 
 
 @test
@@ -178,7 +181,7 @@ def a_holder_that_cannot_renew_knows_in_time_that_it_lost():
         status(agent("wait_lost", "c", lock.lock, wait_ms=int(5000 * SLOW)), "LOST")
         lost_at = time.monotonic()
         status(waiting.result(), "OK")
-        assert time.monotonic() - lost_at > -0.01  # nobody else had it while we believed in it
+        assert waiting.began + waiting.seconds > lost_at - 0.05 * SLOW  # nobody else had it while we believed in it
         assert eventually(lambda: agent("told", "c").lost == 1)
         proxy.heal()
         status(agent("release", "c", lock.lock), "LOST")
@@ -201,15 +204,15 @@ def a_waiter_survives_a_restart_of_the_server():
 @test
 def a_release_is_noticed_though_the_connection_for_messages_broke():
     with Server() as server, Agent() as agent, Agent() as holder:
-        opened(agent, server.url)
+        opened(agent, server.url, **DEAF)
         opened(holder, server.url)
-        lock = status(holder("acquire", "c", "silent"), "OK")
-        waiting = agent.ask("acquire", "c", "silent", retry_interval_ms=60000)
+        lock = status(holder("acquire", "c", "silent", ttl_ms=60000), "OK")
+        waiting = agent.ask("acquire", "c", "silent", **PATIENT)
         assert eventually(lambda: server.call("ZCARD", "ll1:q:{liblock:silent}") == 1)
         server.call("CLIENT", "KILL", "TYPE", "pubsub")
         status(holder("release", "c", lock.lock), "OK")
         status(waiting.result(), "OK")
-        assert waiting.seconds < 3
+        assert waiting.seconds < 5 * SLOW, waiting
 
 
 @test
@@ -223,10 +226,11 @@ def replicas_are_waited_for_and_counted():
         one = status(agent("acquire", "c", "durable", replicas=1, replicas_timeout_ms=2000), "OK")
         same((one.replicas, one.flags & 8), (1, 0))
         same(replica.call("EXISTS", "liblock:durable"), 1)
-        quick = agent.ask("acquire", "c", "beside")
-        slow = status(agent("acquire", "c", "two", replicas=2, replicas_timeout_ms=2000), "OK")
-        same((slow.replicas, slow.flags & 8), (1, 8))
-        assert quick.result().seconds < 1.5  # what waits for replicas holds nobody up
+        slow = agent.ask("acquire", "c", "two", replicas=2, replicas_timeout_ms=2000)
+        assert eventually(lambda: server.call("EXISTS", "liblock:two") == 1)
+        quick = status(agent("acquire", "c", "beside"), "OK")
+        assert quick.seconds < 1.5 and not slow.is_settled, quick  # what waits for replicas holds nobody up
+        same((status(slow.result(), "OK").replicas, slow.flags & 8), (1, 8))
 
 
 @test
@@ -356,10 +360,10 @@ def listed(server):
 def the_recipe_for_locking_allows_every_call_but_scanning():
     with Server() as server, Agent() as agent:
         opened(agent, user_with(server, *LOCKING), name="c", zombie_interval_ms=100)
-        opened(agent, user_with(server, *LOCKING), name="d", zombie_interval_ms=100)
-        lock = status(agent("acquire", "c", "acl", value="v", replicas=1, replicas_timeout_ms=10), "OK")
-        waiting = agent.ask("acquire", "d", "acl", retry_interval_ms=60000)
-        for verb, options in (("extend", {"ttl_ms": 5000}), ("update", {"value": "w"}), ("verify", {})):
+        opened(agent, user_with(server, *LOCKING), name="d", zombie_interval_ms=100, **DEAF)
+        lock = status(agent("acquire", "c", "acl", value="v", ttl_ms=60000, replicas=1, replicas_timeout_ms=10), "OK")
+        waiting = agent.ask("acquire", "d", "acl", **PATIENT)
+        for verb, options in (("extend", {"ttl_ms": 60000}), ("update", {"value": "w"}), ("verify", {})):
             status(agent(verb, "c", lock.lock, **options), "OK")
         status(agent("inspect", "d", "acl"), "OK")
         time.sleep(0.1)

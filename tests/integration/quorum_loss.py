@@ -4,7 +4,7 @@
 import shutil
 import time
 
-from harness import Agent, eventually, main, status, test
+from harness import SLOW, Agent, eventually, main, status, test
 from quorums import Quorum, locked, opened
 
 TTL_MS = 5000  # servers have started again long before
@@ -24,13 +24,14 @@ def granted_while_held(lose):
             quorum.board.cut("holder", number)
         for server in quorum.servers[:3]:
             lose(server)
-        seen = set()
-        while True:
+        seen, until = set(), time.monotonic() + 50 * SLOW
+        while time.monotonic() < until:
             answer = status(other("try", "c", "kept"), "OK", "BUSY", "QUARANTINED", "NO_QUORUM", "IN_DOUBT")
             seen.add(answer.status)
             if answer.status == "OK":
                 return holder("is_held", "c", lock.lock).status == "OK", seen
             time.sleep(0.01)
+        raise AssertionError(f"nobody got it again, but {seen}")
 
 
 @test

@@ -7,8 +7,10 @@
 #ifndef FORKING_H
 #define FORKING_H
 
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +23,7 @@
 #endif
 #endif
 #ifdef FORKS_UNDER_ASAN
-enum { FORKS_MAX = 5, CHILD_HANGS_AFTER_S = 15 };
+enum { FORKS_MAX = 3, CHILD_HANGS_AFTER_S = 25 }; /* what a child waits for in vain is told before (GENEROUS_MS) */
 #else
 enum { FORKS_MAX = 1, CHILD_HANGS_AFTER_S = 60 };
 #endif
@@ -35,16 +37,25 @@ static inline bool has_sockets(void) {
   return false;
 }
 
+static inline bool await_child(pid_t child, int *status) {
+  pid_t ended;
+  do {
+    ended = waitpid(child, status, 0);
+  } while (ended < 0 && errno == EINTR);
+  return ended == child;
+}
+
 /* Returns what act() returned in the child, or -1: it was killed. */
 static inline int in_a_child(int (*act)(void *), void *data) {
   int status = 0;
   for (int n = 0; n < FORKS_MAX; ++n) {
+    if (n > 0) fputs("# a child of a fork hung, and is forked anew\n", stderr);
     const pid_t child = fork();
     if (child == 0) {
       alarm(CHILD_HANGS_AFTER_S);
       _exit(act(data));
     }
-    if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+    if (child < 0 || !await_child(child, &status)) return -1;
     if (!(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)) break;
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -10,7 +10,7 @@ use liblock::{AcquireOptions, Context, ContextBuilder, Read, Status, Target};
 
 mod support;
 use support::secrets::Secret;
-use support::{block_on, wait_until, Random};
+use support::{block_on, block_on_for, wait_until, Random};
 
 fn url() -> String {
     std::env::var("LIBLOCK_TEST_URL").expect("LIBLOCK_TEST_URL has the url of a server or a quorum")
@@ -171,8 +171,8 @@ fn waits_for_keys_end_with_what_others_do() {
     block_on(held).unwrap();
     // A node of a quorum may be asked before all of them were brought to one token.
     assert!(block_on(on).unwrap().map_or(true, |info| info.token() <= guard.token()));
-    let released = context.wait_released_async("key", 10_000);
-    std::thread::sleep(Duration::from_millis(50));
+    let mut released = context.wait_released_async("key", 10_000);
+    assert!(block_on_for(&mut released, Duration::from_millis(50)).is_none());
     guard.release().unwrap();
     // Where it had not looked by then.
     assert!(block_on(released).map_or_else(|error| error.status() == Status::NotHeld, |()| true));
