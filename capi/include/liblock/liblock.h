@@ -203,7 +203,7 @@ typedef struct liblock_completion {
   liblock_lock lock;       /* 0 = none */
   uint64_t token;
   int64_t remaining_ms; /* -1 = no expiry */
-  int64_t waited_ms;    /* a grant's by the coarse clock: up to 10 too few */
+  int64_t waited_ms;    /* a grant's by the coarse clock: up to 20 too few */
   void *user_data;
   const char *message; /* as a result has it, but for how many milliseconds it speaks of; static text */
   liblock_info *info;  /* NULL, or a snapshot that the receiver frees by liblock_info_free: of INSPECT, READ, the WATCH

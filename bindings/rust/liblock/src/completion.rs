@@ -24,7 +24,7 @@ pub struct Completion {
     pub token: u64,
     /// What is left of the lease; -1 = no expiry.
     pub remaining_ms: i64,
-    /// From the call to its end; of a grant by the coarse clock: up to 10 too few.
+    /// From the call to its end; of a grant by the coarse clock: up to 20 too few.
     pub waited_ms: i64,
     /// What was given with the request.
     pub user_data: u64,
