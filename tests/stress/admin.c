@@ -7,7 +7,7 @@
  */
 #include "stress.h"
 
-enum { KEYS = 300, SPARED = 20, HOLDERS = 4, SLOTS = 64, NOTICES_MAX = 1 << 20 };
+enum { KEYS = 300, SPARED = 60, HOLDERS = 4, SLOTS = 64, NOTICES_MAX = 1 << 20 };
 
 static liblock_context *context;
 static atomic_ullong newest[KEYS];
@@ -45,7 +45,8 @@ static void show(uint32_t key, liblock_lock lock, uint64_t token) {
   if (seen > token && liblock_is_held(context, lock) == LIBLOCK_OK) atomic_fetch_add(&went_back, 1);
 }
 
-static void use(liblock_lock lock, uint64_t *random) {
+/* A lease that nobody prolongs is slept out, so some end by time at whatever pace the machine runs. */
+static void use(liblock_lock lock, bool sleep_out, uint64_t *random) {
   int64_t remaining;
   liblock_status status = LIBLOCK_OK;
   switch (next_random(random) % 8) {
@@ -59,8 +60,9 @@ static void use(liblock_lock lock, uint64_t *random) {
       status = liblock_update(context, lock, "value", 5, NULL);
       break;
     case 3:
-      status = liblock_wait_lost(context, lock, (int64_t)(next_random(random) % 4), NULL);
-      if (status == LIBLOCK_TIMEOUT) status = LIBLOCK_OK;
+      status =
+          liblock_wait_lost(context, lock, sleep_out ? FOR_EVER_MS : (int64_t)(next_random(random) % 4), NULL);
+      if (status == LIBLOCK_TIMEOUT && !sleep_out) status = LIBLOCK_OK;
       break;
     case 4:
       for (unsigned i = next_random(random) % 8; i > 0; i--) sched_yield();
@@ -110,7 +112,7 @@ static void hold_once(liblock_owner *owner, uint64_t *random) {
   atomic_fetch_add(&grants, 1);
   show(key, lock, result.token);
   atomic_store(&handles[next_random(random) % SLOTS], lock);
-  use(lock, random);
+  use(lock, key >= KEYS - SPARED && !options.renew, random);
   let_go(key, lock, result.token, number);
 }
 
@@ -247,7 +249,10 @@ static void whatever_ends_a_hold_there_is_one_holder_and_he_is_told(void **state
   assert_int_equal(stats.acquired, atomic_load(&grants));
   assert_int_equal(stats.released, atomic_load(&released));
   assert_int_equal(stats.expired + stats.taken_away, atomic_load(&lost));
-  assert_true(atomic_load(&released) > 0 && stats.expired > 0 && stats.taken_away > 0 && stats.sweeps > 0);
+  assert_true(atomic_load(&released) > 0);
+  assert_true(stats.expired > 0);
+  assert_true(stats.taken_away > 0);
+  assert_true(stats.sweeps > 0);
   assert_true(atomic_load(&looked) > 0 && atomic_load(&disturbed) > 0 && atomic_load(&noticed) > 0);
   assert_idle(context);
   liblock_context_free(

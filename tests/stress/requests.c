@@ -6,6 +6,7 @@
 #include "stress.h"
 
 enum { THREADS = 6, STEPS = 200, KEYS = 4 };
+enum { SLEEP_OUT_MS = 20 }; /* longer than the leases that somebody extended to be short */
 
 typedef struct life {
   liblock_context *context;
@@ -16,7 +17,7 @@ typedef struct life {
   atomic_ulong asked, ended;
 } life;
 
-static atomic_ulong requests, stuck;
+static atomic_ulong requests, expired, stuck;
 static unsigned rounds;
 
 static uint32_t pick(life *l, uint32_t bound) { return next_random(&l->random) % bound; }
@@ -131,6 +132,7 @@ static void hold_and_extend(life *l, const char *key) {
   l->lock = lock;
   if (pick(l, 2) == 0) watch_others(l, key);
   liblock_extend(l->context, lock, 1 + pick(l, 9), (int32_t)pick(l, 2), NULL);
+  if (pick(l, 16) == 0) liblock_wait_lost(l->context, lock, SLEEP_OUT_MS, NULL);
   if (pick(l, 2) == 0) liblock_release(l->context, lock, NULL);
 }
 
@@ -179,6 +181,10 @@ static void live_once(life *l) {
   atomic_store(&l->ended, 0);
   if (pick(l, 2) == 0 && liblock_completions_open(l->context, 64, &l->queue, NULL) != LIBLOCK_OK) abort();
   for (int i = 0; i < STEPS; i++) step(l, i);
+  liblock_stats stats;
+  liblock_stats_init(&stats, sizeof stats);
+  if (liblock_stats_get(l->context, &stats) != LIBLOCK_OK) abort();
+  atomic_fetch_add(&expired, stats.expired);
   const uint32_t close_first = pick(l, 2);
   if (close_first) liblock_close(l->context);
   liblock_completions_free(l->queue);
@@ -211,9 +217,10 @@ static void every_request_ends_once_whatever_goes_before_it(void **state) {
   for (uintptr_t i = 0; i < THREADS; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, live, (void *)i), 0);
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-  printf("# %lu requests\n", atomic_load(&requests));
+  printf("# %lu requests, %lu leases ended\n", atomic_load(&requests), atomic_load(&expired));
   assert_int_equal(atomic_load(&stuck), 0);
   assert_true(atomic_load(&requests) > 100UL * rounds);
+  assert_true(atomic_load(&expired) > 0);
 }
 
 static void hand_over(const liblock_completion *end, void *user_data) {

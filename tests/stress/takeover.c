@@ -6,7 +6,7 @@
  */
 #include "stress.h"
 
-enum { KEYS = 2000, THREADS_MAX = 8, KEPT = 64 };
+enum { KEYS = 8000, THREADS_MAX = 8, KEPT = 64 };
 
 static struct cell {
   atomic_ullong newest; /* the largest token that a holder has shown */
