@@ -12,7 +12,7 @@
 #include "fail.h"
 #include "torture.h"
 
-enum { SEARCHED_BY_MS = 20 };
+enum { SEARCHED_BY_MS = 20, LOOP_SLEEPS_MS = 50 };
 
 /* What is refused has not been done. */
 static void give_back_and_be_called(struct torture *t) {
@@ -128,6 +128,14 @@ static void ask_and_hand_over(struct torture *t) {
   torture_ask(t, "a", NULL);
   torture_give_back(t, 0);
   torture_read(t, 0);
+}
+
+/* Long enough for the loop's thread to go to sleep meanwhile, which a busy machine lets it do in few of the others. */
+static void watch_long(struct torture *t) {
+  liblock_request request = 0;
+  torture_ended(liblock_wait_released_async(t->context, "a", 1, LOOP_SLEEPS_MS / 2, NULL, torture_called,
+                                            &torture_calls, &request));
+  torture_ended(liblock_wait_lost(t->context, t->locks[0], LOOP_SLEEPS_MS, NULL));
 }
 
 static void wait_in_order(struct torture *t) {
@@ -310,6 +318,7 @@ const struct torture_scenario torture_local[] = {
     {"wait until a deadlock is searched for", hold_as_two, wait_until_searched, false},
     {"ask", torture_open, ask, false},
     {"ask twice and hand over", torture_hold, ask_and_hand_over, false},
+    {"watch for long", torture_hold, watch_long, false},
     {"wait in an order", torture_hold, wait_in_order, false},
     {"ask again what was refused", torture_open, ask_twice, false},
     {"ask who holds it", torture_hold, ask_who_holds_it, false},
